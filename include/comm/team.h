@@ -44,8 +44,8 @@ struct hps_team {
 };
 
 /* Make the team of a plan. stage_of (R): the stage of each rank as hps_plan_place gives it, equal
- * on all ranks; a stage without ranks, or with some that the workers cannot share equally, is a bug.
- * Collective over world. */
+ * on all ranks; a stage without ranks, or with ranks that the workers cannot share equally, is a
+ * bug. Collective over world. */
 enum hps_status hps_team_new(struct hps_team **team, const struct hps_plan *plan,
                              const int *stage_of, MPI_Comm world);
 void hps_team_free(struct hps_team *team);

@@ -23,8 +23,6 @@ struct hps_plan {
     double competitor_ratio;   /* cost of the other method's plan under the objective, over
                                   this one's; 0: it has no plan */
     int L, S;
-    int workers;                       /* W: pipelines of these stages, >= 1, which share the
-                                          units of each stage equally */
     struct hps_plan_stage *stage;      /* (S), in the pipeline's order, covers 0..L-1 */
     double throughput, seconds, cost_usd;
     double lower_bound_usd, gap;       /* gap = (cost - bound) / cost; 0 only when proven */

@@ -207,10 +207,11 @@ static char *planning_text(const struct hps_job *j)
                                         "schedule.replan_margin", NULL };
     char *data = hps_deck_lines(j->o.deck, "data", hps_data_fields, skip);
     char *schedule = hps_deck_lines(j->o.deck, "schedule", hps_sched_fields, skip);
-    char *text = hps_mem_print("%sprecision %s, of gradients %s, %d servers of type %d\n%s%s",
+    char *text = hps_mem_print("%sprecision %s, of gradients %s, %d servers of type %d, %d "
+                               "workers\n%s%s",
                                j->shape, hps_dev_precision_word(j->dev.precision),
                                j->o.storage.dense_gradients, j->o.storage.servers, j->server_type,
-                               data, schedule);
+                               j->o.train.workers, data, schedule);
 
     hps_mem_free(data);
     hps_mem_free(schedule);
@@ -238,7 +239,7 @@ static struct hps_measure_opt measure_opt(const struct hps_job *j, bool present)
                                      .data = j->train,
                                      .batch = j->o.data.batch,
                                      .microbatches = j->o.data.microbatches,
-                                     .workers = 1,
+                                     .workers = j->o.train.workers,
                                      .shuffle = j->o.data.shuffle,
                                      .examples = j->train->N,
                                      .epochs = examples / (double)j->train->N,

@@ -24,7 +24,7 @@ go() {
 
 # run RANKS WORKERS SERVERS "CUTS" "UNITS" [ARGUMENT...]: batch and micro-batches of all together
 run() {
-    plan_file "$layers" "$4" "$5" >plan.json
+    plan_file "$layers" "$4" "$5" '[]' "$2" >plan.json
     n=$1 workers=$2 servers=$3
     shift 5
     expect 0 '' go "$n" --set schedule.method=file --set schedule.plan=plan.json \
@@ -105,9 +105,9 @@ grep -q 'going on from .*step 14' err || fail 'it did not go on'
 grep -q '2 workers until step 14, 1 now' err || fail 'it does not say that the workers changed'
 
 echo '-- refused'
-plan_file 10 '4' '2 1' >plan.json
-expect 65 'stage 1 has 1 unit.*2 workers' go 3 --set schedule.method=file \
+plan_file 10 '4' '2 1' '[]' 2 >plan.json
+expect 65 '1 units of stage 1 cannot be divided among 2 workers' go 3 --set schedule.method=file \
     --set schedule.plan=plan.json --set train.workers=2 --set run.directory=runs/no
 expect 65 'workers' go 1 --set train.workers=0 --set run.directory=runs/no
-expect 65 'workers' go 1 --set train.workers=2 --set run.directory=runs/no
+expect 65 'no type has a unit for each worker .2.' go 1 --set train.workers=2 --set run.directory=runs/no
 verdict

@@ -33,10 +33,10 @@ EOF
     expect 0 '' "$HETERPS" generate bags.yaml --rows "$1" --output bags.h5
 }
 
-# plan_file LAYERS "CUT..." "UNITS..." [SHARE]: a plan of one type: stages begin at layer 0 and at
-# each cut; SHARE is the list of pairs of stages on the same units
+# plan_file LAYERS "CUT..." "UNITS..." [SHARE] [WORKERS]: a plan of one type: stages begin at layer 0
+# and at each cut; SHARE is the list of pairs of stages on the same units
 plan_file() {
-    awk -v L="$1" -v cuts="$2" -v units="$3" -v share="${4:-[]}" 'BEGIN {
+    awk -v L="$1" -v cuts="$2" -v units="$3" -v share="${4:-[]}" -v W="${5:-1}" 'BEGIN {
         n = split(cuts, c, " "); split(units, u, " ")
         printf "{\"format\": \"heterps-plan-1\", \"method\": \"file\", \"assignment\": ["
         for (l = 0; l < L; l++) printf "%s0", l ? ", " : ""
@@ -44,7 +44,7 @@ plan_file() {
         for (s = 0; s <= n; s++)
             printf "%s{\"first\": %d, \"last\": %d, \"type\": 0, \"units\": %d}", s ? ", " : "",
                 s ? c[s] : 0, s < n ? c[s + 1] - 1 : L - 1, u[s + 1]
-        print "], \"share\": " share "}" }'
+        print "], \"share\": " share ", \"workers\": " W "}" }'
 }
 
 # train RANKS DECK ARGUMENT...: a run that must succeed; its report is in runs/NAME/report.json

@@ -106,8 +106,9 @@ grep -q '2 workers until step 14, 1 now' err || fail 'it does not say that the w
 
 echo '-- refused'
 plan_file 10 '4' '2 1' '[]' 2 >plan.json
-expect 65 '1 units of stage 1 cannot be divided among 2 workers' go 3 --set schedule.method=file \
-    --set schedule.plan=plan.json --set train.workers=2 --set run.directory=runs/no
+expect 65 '1 units of stage 1 cannot be divided among 2 workers' go 3 \
+    --set schedule.method=file --set schedule.plan=plan.json --set train.workers=2 \
+    --set run.directory=runs/no
 expect 65 'workers' go 1 --set train.workers=0 --set run.directory=runs/no
 expect 65 'no type has a unit for each worker .2.' go 1 --set train.workers=2 --set run.directory=runs/no
 verdict

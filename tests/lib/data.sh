@@ -33,8 +33,8 @@ EOF
     expect 0 '' "$HETERPS" generate bags.yaml --rows "$1" --output bags.h5
 }
 
-# plan_file LAYERS "CUT..." "UNITS..." [SHARE] [WORKERS]: a plan of one type: stages begin at layer 0
-# and at each cut; SHARE is the list of pairs of stages on the same units
+# plan_file LAYERS "CUT..." "UNITS..." [SHARE] [WORKERS]: a plan of one type: stages begin at layer
+# 0 and at each cut; SHARE is the list of pairs of stages on the same units
 plan_file() {
     awk -v L="$1" -v cuts="$2" -v units="$3" -v share="${4:-[]}" -v W="${5:-1}" 'BEGIN {
         n = split(cuts, c, " "); split(units, u, " ")

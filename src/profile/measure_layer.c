@@ -208,11 +208,12 @@ static void pull(struct bench *w, int B)
             w->rows_s[l] = fmin(w->rows_s[l], pull_one(w, l, B) / w->opt->microbatches);
 }
 
-/* An emulated rank sleeps after its work, in short pieces as in training. */
+/* An emulated rank sleeps after its work, in short pieces as in training; not for as long as there
+ * where that takes seconds. */
 static void nap(const struct bench *w, double core, double began)
 {
-    const double longest_s = 200e-6, shortest_s = 50e-6;
-    double end = began + core * w->dev->slow, left;
+    const double longest_s = 200e-6, shortest_s = 50e-6, enough_s = 0.01;
+    double end = began + fmin(core * w->dev->slow, core + enough_s), left;
 
     while (w->dev->slow > 1 && (left = end - hps_now_s()) > shortest_s)
         hps_sleep_s(fmin(left, longest_s));

@@ -1,0 +1,57 @@
+/* clock.h - in which order a server lets W workers pull and applies their gradients; pure.
+ *
+ * Clocks of a worker are numbered from 0. In each the worker pulls once, then its gradients are
+ * applied, with which it has finished the clock. A worker may pull for clock c when every worker
+ * that still works has finished clock c - 1 - staleness (stale synchronous parallel, Ho et al.,
+ * NIPS 2013), so that no pull misses gradients of more than that many clocks. Each server counts
+ * for itself: a worker that has rows and weights of all servers keeps the bound with all.
+ *
+ * The order is that of arrival, unless it is prescribed: by a record, or drawn by a seed from what
+ * may come next. All servers draw the same order, or workers would wait for each other in a ring.
+ */
+#ifndef HPS_PS_CLOCK_H
+#define HPS_PS_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define HPS_CLOCK_UNBOUNDED (-1)
+
+enum hps_clock_act { HPS_CLOCK_PULL, HPS_CLOCK_APPLY };
+struct hps_clock_event {
+    int worker;
+    enum hps_clock_act act;
+};
+
+struct hps_clock {
+    int W;
+    long long staleness;        /* or HPS_CLOCK_UNBOUNDED                                   */
+    long long *pulled, *finished;   /* (W) clocks                                           */
+    bool *left;                 /* (W) works no more                                        */
+    uint64_t seed;              /* of the drawn order; 0: none is drawn                     */
+    long long n;                /* events so far                                            */
+    const struct hps_clock_event *order;    /* (norder) prescribed, borrowed; NULL: none    */
+    long long norder;
+    struct hps_clock_event turn;    /* what comes next where the order is drawn             */
+};
+
+/* No clock has begun. The order is that of arrival until hps_clock_draw or hps_clock_prescribe. */
+void hps_clock_init(struct hps_clock *clock, int W, long long staleness);
+void hps_clock_done(struct hps_clock *clock);
+/* Draw the order from now on; seed > 0. */
+void hps_clock_draw(struct hps_clock *clock, uint64_t seed);
+/* The events to come are these n, then any. Borrowed. */
+void hps_clock_prescribe(struct hps_clock *clock, const struct hps_clock_event *order, long long n);
+
+/* May the event come now? One of worker w that it cannot have next is never allowed. Pure. */
+bool hps_clock_may(const struct hps_clock *clock, struct hps_clock_event event);
+/* It has come; it may. */
+void hps_clock_take(struct hps_clock *clock, struct hps_clock_event event);
+/* Worker w works no more, or works again from its last clock on: it has finished all it pulled. */
+void hps_clock_leave(struct hps_clock *clock, int w);
+void hps_clock_join(struct hps_clock *clock, int w);
+/* The fewest and the most clocks that a worker has finished. Pure. */
+long long hps_clock_slowest(const struct hps_clock *clock, int *worker);
+long long hps_clock_fastest(const struct hps_clock *clock, int *worker);
+
+#endif

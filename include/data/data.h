@@ -161,6 +161,8 @@ static inline long long hps_share(long long n, int k, int p)
 struct hps_steps {
     long long N, batch, per_epoch, total;
     int M, W;
+    long long ndone;                    /* batches that were trained before their turn ...     */
+    const long long *done;              /* (ndone) ... ascending, and are empty now; borrowed  */
 };
 /* Of one worker. */
 struct hps_steps hps_steps_of(long long N, long long batch, int M, long long epochs,

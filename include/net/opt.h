@@ -19,12 +19,25 @@ struct hps_train_opt {
     double decay_to;                /* fraction of learning_rate left after decay_steps          */
     long long decay_steps;          /* 0: to the end of the run                                  */
     long long epochs, steps;        /* whichever comes first; 0: unset; both 0 is refused        */
-    const char *synchronization, *precision;   /* bsp; of HPS_PRECISION_WORDS                     */
+    const char *synchronization;    /* bsp|ssp|asp|hybrid                                        */
+    const char *precision;          /* of HPS_PRECISION_WORDS                                    */
     int workers;                    /* pipelines, each with a batch of its own                   */
+    long long staleness;            /* clocks that a worker may be ahead of another              */
+    const char *staleness_rate;     /* none|inverse                                              */
+    long long interleaving;         /* seed of the order of updates; 0: that of arrival          */
     long long eval_interval_steps;  /* evaluate the test set every so many steps; 0: at the end  */
     double log_interval_seconds;    /* a progress line on rank 0                                 */
 };
 extern const struct hps_field hps_train_fields[];
+
+/* Are there workers that do not wait for each other in every step? ssp of staleness 0 is bsp.
+ * Pure. */
+bool hps_train_is_async(const struct hps_train_opt *opt);
+/* Are dense gradients summed over the workers in every step? Pure. */
+bool hps_train_sums_dense(const struct hps_train_opt *opt);
+/* How many clocks a pull may lag behind; HPS_TRAIN_UNBOUNDED. Pure. */
+long long hps_train_staleness(const struct hps_train_opt *opt);
+enum { HPS_TRAIN_UNBOUNDED = -1 };
 
 /* HPS_DECK, at the section `item` (NULL: absent), where keys contradict each other. */
 enum hps_status hps_train_check(const struct hps_train_opt *opt, const struct hps_item *item);
@@ -44,11 +57,13 @@ struct hps_update {
     long long step, total;          /* 0-based number of its first batch, of so many             */
     int batches;                    /* that a full one learns from: one of each worker           */
     long long before;               /* updates before it                                         */
+    long long staleness;            /* updates since its weights were read: the rate is divided by
+                                       it where it is above 1                                    */
 };
 /* That of a run in which each batch is an update. Pure. */
 static inline struct hps_update hps_update_of(long long step, long long total)
 {
-    return (struct hps_update){ step, total, 1, step };
+    return (struct hps_update){ step, total, 1, step, 0 };
 }
 
 /* The rule of an update, with its rate after warm-up and decay; scale is 1. Warm-up and decay go by

@@ -50,6 +50,8 @@ void hps_exchange_push_end(struct hps_exchange *ps);
 double hps_exchange_norm2(struct hps_exchange *ps);
 /* The rule on my rows that somebody read in this step. Local. */
 void hps_exchange_apply(struct hps_exchange *ps, const struct hps_rule *rule);
+/* Have the rows, and after push_begin the gradients, all come to me? Never blocks. */
+bool hps_exchange_arrived(struct hps_exchange *ps);
 /* Let rows and gradients make progress. Never blocks. */
 void hps_exchange_poll(struct hps_exchange *ps);
 double hps_exchange_bytes(const struct hps_exchange *ps); /* sent by this rank so far */

@@ -1,7 +1,8 @@
 /* ps.h - the parameter server: the tables of a network, each sharded over the ranks whose stages
  * read it, or all over dedicated servers (comm/team.h), which train nothing. This is the only door
  * to them; floors above include no other header of ps, but for ps/cyclic.h (which owner has which
- * row) and ps/snapshot.h (rows as a checkpoint reads them).
+ * row), ps/snapshot.h (rows as a checkpoint reads them), and for workers that are not synchronous
+ * ps/dense.h (dense weights on servers) and ps/clock.h (who is served when).
  *
  * A step is begin; for each micro-batch, pull before a forward and, where one learns, gradients
  * into the lookup in its backward; then push_begin, push_end, norm2 where gradients are clipped,
@@ -24,12 +25,16 @@ struct hps_ps_opt {
     const struct hps_train_opt *train;  /* borrowed */
     const struct hps_storage_opt *storage;
     uint64_t seed;                      /* of the rows' initial values */
+    int worker;                         /* that reads the tables; HPS_PS_ALL_WORKERS */
+    struct hps_ps *tables;              /* on a server, whose tables these are, not new ones;
+                                           borrowed, or NULL                          */
 };
+enum { HPS_PS_ALL_WORKERS = -1 };
 
 struct hps_ps;
-/* The tables that stages of this rank read, or that it serves, with rows initialised. Collective
- * over team->world; errors (a shard that is too large, keys of layers that cannot be met) are
- * shared. Net, team and device are borrowed. */
+/* The tables that stages of this rank read, or that it serves, with rows initialised; none on ranks
+ * of other workers than opt's. Collective over team->world; errors (a shard that is too large, keys
+ * of layers that cannot be met) are shared. Net, team and device are borrowed. */
 enum hps_status hps_ps_new(struct hps_ps **ps, const struct hps_net *net,
                            const struct hps_plan *plan, const struct hps_team *team,
                            struct hps_dev *dev, const struct hps_ps_opt *opt);
@@ -52,6 +57,9 @@ void hps_ps_prefetch(struct hps_ps_requests *requests, const struct hps_batch *b
 /* Let requests make progress; with `time`, what has come is put in order, which takes as long as it
  * takes. Never blocks. */
 void hps_ps_prefetch_poll(struct hps_ps_requests *requests, bool time);
+/* Have the requests of the oldest step that was prefetched and not begun come? Then begin does not
+ * wait. Never blocks. */
+bool hps_ps_requests_arrived(struct hps_ps_requests *requests);
 double hps_ps_requests_bytes(const struct hps_ps_requests *requests);    /* sent so far, by me */
 
 /* ---- a step ---- */
@@ -75,6 +83,8 @@ double hps_ps_norm2(struct hps_ps *ps);
  * read (on a server 0, for all): on my rows that this step read. Gradients are scaled first.
  * Local. */
 void hps_ps_apply(struct hps_ps *ps, int stage, struct hps_update update, float scale);
+/* Has all come that serve or push_end would wait for? Never blocks. */
+bool hps_ps_arrived(struct hps_ps *ps);
 /* Let rows and gradients make progress. Never blocks. */
 void hps_ps_poll(struct hps_ps *ps);
 double hps_ps_bytes(const struct hps_ps *ps);   /* sent by this rank so far, less requests */
@@ -92,6 +102,8 @@ struct hps_ps_staged hps_ps_staged(const struct hps_ps *ps);
  * part; borrowed. */
 bool hps_ps_shard(const struct hps_ps *ps, int t, struct hps_shard *shard);
 MPI_Comm hps_ps_owners(const struct hps_ps *ps, int t);
+/* Of a server, all servers in the order of the team; borrowed. */
+MPI_Comm hps_ps_servers(const struct hps_ps *ps);
 /* Its rows as they are now, for another thread to read (ps/snapshot.h). At most that share of them
  * is held twice. */
 struct hps_snapshot *hps_ps_save(struct hps_ps *ps, int t, double share);

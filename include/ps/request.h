@@ -81,6 +81,8 @@ void hps_request_begin(struct hps_request *request, const struct hps_batch *batc
 /* Let exchanges make progress; where there is `time`, what has come is put in order, which takes as
  * long as it takes. Never blocks. */
 void hps_request_poll(struct hps_request *request, bool time);
+/* Has the exchange of the oldest step begun and not yet taken come? Never blocks. */
+bool hps_request_arrived(struct hps_request *request);
 /* The oldest step begun and not yet taken: wait for its exchange. It stays valid until the
  * next-but-one take. */
 const struct hps_request_step *hps_request_take(struct hps_request *request);

@@ -19,11 +19,12 @@ struct hps_feeder_opt {
 };
 /* Make a feeder for the layers of this rank's stages; where they read no column, and on a server,
  * it reads nothing.
- * Negatives depend on the order's key and the step alone. Idle ranks get a feeder that does
- * nothing. Collective over team->world. */
+ * Negatives depend on the order's key and the epoch alone. Idle ranks get a feeder that does
+ * nothing. ps (n): the parameter server; of asynchronous workers a server has one for each, and
+ * fetches for each by itself, in the order of that worker. Collective over team->world. */
 enum hps_status hps_feeder_new(struct hps_feeder **feeder, const struct hps_net *net,
-                               const struct hps_plan *plan, const struct hps_team *team,
-                               struct hps_ps *ps, struct hps_dev *dev,
+                               const struct hps_plan *plan, const struct hps_team *team, int n,
+                               struct hps_ps *const *ps, struct hps_dev *dev,
                                const struct hps_feeder_opt *opt);
 /* Waits for steps that were fetched and not taken: all ranks have fetched as many. Collective. */
 void hps_feeder_free(struct hps_feeder *feeder);
@@ -32,7 +33,7 @@ void hps_feeder_free(struct hps_feeder *feeder);
  * nothing. Bad data HPS_DECK, a read error HPS_INPUT, with a message: the status is this rank's
  * own, agree before the step is taken. Collective, also after a failure, but does not wait for
  * other ranks. */
-enum hps_status hps_feeder_fetch(struct hps_feeder *feeder);
+enum hps_status hps_feeder_fetch(struct hps_feeder *feeder, int ps);
 
 /* Take the oldest step that was fetched: its batch (M; NULL where nothing is read). Begin its rows
  * next (hps_ps_begin with hps_feeder_requests). Where the device is no host, its stream COMPUTE
@@ -43,7 +44,7 @@ struct hps_feeder_step {
 };
 struct hps_feeder_step hps_feeder_take(struct hps_feeder *feeder);
 /* The requests for rows of its steps; borrowed. */
-struct hps_ps_requests *hps_feeder_requests(struct hps_feeder *feeder);
+struct hps_ps_requests *hps_feeder_requests(struct hps_feeder *feeder, int ps);
 /* Let requests make progress; `time` as hps_ps_prefetch_poll. Never blocks. */
 void hps_feeder_poll(struct hps_feeder *feeder, bool time);
 double hps_feeder_bytes(const struct hps_feeder *feeder); /* sent by this rank so far. Local */

@@ -32,7 +32,7 @@ struct hps_stage {
     struct hps_collective *collective;  /* (M) of the step under way                        */
     struct hps_stage_step step;     /* under way                                            */
     double *running;                /* (2, nrunning) running states before it, and scratch;
-                                       NULL: one worker, or none                            */
+                                       NULL: one worker and no servers, or no states        */
     bool last;                      /* the backward under way is the step's last            */
 };
 
@@ -43,6 +43,8 @@ struct hps_stage_opt {
     bool round_gradients;               /* dense ones travel as bf16                  */
     uint64_t seed;
     bool training;
+    bool served;                        /* servers update the weights: gradients are summed
+                                           over this worker's ranks alone            */
 };
 /* Make that of `stage`, one that this rank works for. The status is this rank's own, and the
  * caller frees it after a failure too. Collective over team->stage. */
@@ -75,6 +77,9 @@ void hps_stage_gather(struct hps_stage *mine);
 /* With several workers: running states as one worker has them that takes the micro-batches of all
  * in turn. Waits for the device. Collective over team->stage. */
 void hps_stage_merge_running(struct hps_stage *mine);
+/* How this worker's micro-batches have moved them, as hps_dense_push_begin takes it; borrowed,
+ * NULL: there are none. Waits for the device. Local. */
+double *hps_stage_moved_running(struct hps_stage *mine);
 /* Then gather the optimiser states too, which only their owner has. Nothing to do elsewhere. */
 void hps_stage_gather_states(struct hps_stage *mine);
 /* After the last micro-batch, wait until all messages have left. */

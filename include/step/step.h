@@ -2,9 +2,10 @@
 #ifndef HPS_STEP_STEP_H
 #define HPS_STEP_STEP_H
 
+#include "step/channel.h"
 #include "step/metric.h"
-#include "step/step_agree.h"
 #include "step/stage.h"
+#include "step/step_agree.h"
 
 struct hps_step {
     const struct hps_net *net;  /* borrowed, as are team, plan, dev                        */
@@ -12,7 +13,11 @@ struct hps_step {
     const struct hps_team *team;
     struct hps_dev *dev;
     struct hps_stage stage[HPS_MY_STAGES];   /* (team->nmine), none on an idle rank       */
-    struct hps_ps *ps;
+    struct hps_ps *ps;          /* of asynchronous workers that of the first channel       */
+    bool async;                 /* workers do not wait for each other in every step        */
+    int nchannel;               /* where they do not: channels to workers, or to servers   */
+    struct hps_channel *channel;
+    struct hps_dense_weights *weights;  /* on a server that holds some; else NULL          */
     const struct hps_train_opt *train;      /* borrowed                                    */
     /* Training alone counts: an evaluation subtracts again what it added. */
     double busy_s;              /* seconds of computation on this rank, with those that an
@@ -40,7 +45,19 @@ enum hps_status hps_step_new(struct hps_step **step, const struct hps_step_opt *
 /* Collective over team->world; NULL is fine. */
 void hps_step_free(struct hps_step *step);
 
-/* This rank's slice with layer l; NULL where another rank has it. Pure. */
+/* Do servers hold the dense weights? Is this rank the first of the servers? Pure. */
+bool hps_step_serves_dense(const struct hps_step *step);
+bool hps_step_serves_first(const struct hps_step *step);
+
+/* The batches of the run from here on, some of them done early. Local. */
+void hps_step_set_steps(struct hps_step *step, const struct hps_steps *steps);
+
+/* A feeder for the step's stages and tables. Collective over team->world. */
+enum hps_status hps_step_feeder(struct hps_feeder **feeder, const struct hps_step *step,
+                                const struct hps_feeder_opt *opt);
+
+/* This rank's slice with layer l: of its stages, or of a server's weights; NULL where another rank
+ * has it. Pure. */
 struct hps_slice *hps_step_slice(const struct hps_step *step, int l);
 
 /* Begin step `number`, the clock of all workers that begins with this batch (data/data.h): take the
@@ -63,7 +80,7 @@ struct hps_heartbeat hps_step_train(struct hps_step *step, struct hps_feeder *fe
                                     struct hps_heartbeat mine, double *loss);
 
 /* Between two steps, before optimiser states of dense layers are read: gather those that other
- * ranks of the host have updated. Collective over the ranks that work. */
+ * ranks of the host, or other servers, have updated. Collective over the ranks that work. */
 void hps_step_gather_states(struct hps_step *step);
 
 /* This rank's sum of losses of the last step. Waits for the device. Local. */

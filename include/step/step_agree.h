@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 
-enum { HPS_STEP_AGREE_WORDS = 8 };
+enum { HPS_STEP_AGREE_WORDS = 11 };
 struct hps_step_agree {
     MPI_Comm world; /* a dup, owned                                         */
     MPI_Request request;
@@ -20,6 +20,10 @@ struct hps_heartbeat {
     int stop, save;          /* in: this rank requests it; out: how many do            */
     int ready;               /* in: this rank's part of a checkpoint is written; out: how many */
     double loss;             /* in: this rank's; out: the sum of all                   */
+    /* Of asynchronous workers, in: from the first server alone; out: that. */
+    int pause;               /* the worker is to finish its clock and wait             */
+    long long steps;         /* batches of all workers so far                          */
+    double mean_loss;        /* of all workers                                         */
 };
 
 void hps_step_agree_init(struct hps_step_agree *agree, MPI_Comm world); /* Collective */
@@ -28,6 +32,7 @@ void hps_step_agree_done(struct hps_step_agree *agree);                 /* Colle
  * `sleeping`: an idle rank sleeps between looks while it waits. Between the two calls a rank
  * computes. Collective over world. */
 void hps_step_agree_begin(struct hps_step_agree *agree, const struct hps_heartbeat *mine);
+bool hps_step_agree_arrived(struct hps_step_agree *agree);      /* end would not wait. Local */
 struct hps_heartbeat hps_step_agree_end(struct hps_step_agree *agree, bool sleeping);
 
 #endif

@@ -27,11 +27,17 @@ extern const struct hps_field hps_ckpt_fields[];
 /* The progress of a run, summed over its starts. */
 struct hps_cursor {
     long long step, examples; /* done so far                                             */
+    long long next;           /* the clock to go on with; behind `step` where workers that do
+                                 not wait for each other trained batches before their turn: */
+    long long ndone;          /* so many, which are ...                                  */
+    long long *done;          /* ... these, ascending; borrowed, but from hps_ckpt_peek  */
     long long updates;        /* of the weights                                          */
     long long workers;        /* of the last steps                                       */
     enum hps_precision precision; /* of the last steps                                    */
     double seconds, usd, usd_idle, train_loss;
 };
+
+#define HPS_CKPT_DONE "/cursor/done"     /* dataset of them */
 
 /* Texts that are stored beside the state; borrowed. */
 struct hps_ckpt_text {
@@ -84,6 +90,8 @@ char *hps_ckpt_path(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir
 enum hps_status hps_ckpt_peek(const char *path, const char *shape, const char *course,
                               struct hps_cursor *cursor,
                               char **planning, bool *damaged, MPI_Comm world);
+/* What hps_ckpt_peek allocated in it. */
+void hps_cursor_done(struct hps_cursor *cursor);
 /* Load the state into a step, made for any plan; checksums are verified. Collective over world. */
 enum hps_status hps_ckpt_load(const char *path, struct hps_step *step, MPI_Comm world);
 

@@ -65,6 +65,7 @@ static enum hps_status eval(struct hps_job *j, const struct request *w)
     if (!st)
         st = hps_ckpt_peek(w->checkpoint, j->shape, NULL, &cursor, &planning, &damaged, j->world);
     hps_mem_free(planning);
+    hps_cursor_done(&cursor);
     if (st) return st;
     hps_watch_phase("loading the checkpoint",
                     hps_ckpt_bytes(j->net, &j->o.train) / HPS_CKPT_BYTES_S);

@@ -1,6 +1,7 @@
 /* options.c - the list of the deck's sections, and their binding. */
 #include "app/options.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/say.h"
@@ -43,6 +44,24 @@ static enum hps_status check_name(const struct hps_options *o)
     return st;
 }
 
+/* What asynchronous workers need, and what they cannot do. */
+static enum hps_status check_async(const struct hps_options *o, const struct hps_item *train)
+{
+    const char *how = o->train.synchronization;
+
+    if (strcmp(how, "bsp") != 0 && o->storage.servers == 0)
+        return hps_deck_wrong(train, "synchronization", "%s needs servers, which apply gradients "
+                              "as they come: storage.servers of at least 1", how);
+    if (!hps_train_is_async(&o->train)) return HPS_OK;
+    if (o->sched.replan)
+        return hps_deck_wrong(train, "synchronization", "schedule.replan is for bsp, not for %s",
+                              how);
+    if (o->sched.trial_steps > 0 && !isinf(o->sched.trial_steps))
+        return hps_deck_wrong(train, "synchronization", "schedule.trial_steps is for bsp, not for "
+                              "%s", how);
+    return HPS_OK;
+}
+
 static enum hps_status check(const struct hps_options *o)
 {
     const struct hps_item *data, *train;
@@ -55,7 +74,8 @@ static enum hps_status check(const struct hps_options *o)
         return hps_deck_wrong(data, "microbatches",
                               "%d micro-batches are more than the %lld examples of a batch",
                               o->data.microbatches, o->data.batch);
-    return hps_train_check(&o->train, train);
+    st = hps_train_check(&o->train, train);
+    return st ? st : check_async(o, train);
 }
 
 static enum hps_status bind_all(struct hps_options *o)

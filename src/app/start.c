@@ -18,6 +18,7 @@ void hps_start_free(struct hps_start *s)
     for (int i = 0; i < s->n; i++) {
         hps_mem_free(s->path[i]);
         hps_mem_free(s->planning[i]);
+        hps_cursor_done(&s->cursor[i]);
     }
     hps_mem_free(s->path);
     hps_mem_free(s->planning);
@@ -37,6 +38,7 @@ static enum hps_status consider(struct hps_job *j, struct hps_start *s, char *pa
         s->path[s->n++] = path;
         return HPS_OK;
     }
+    hps_cursor_done(&s->cursor[s->n]);
     if (damaged && !requested) {
         HPS_SAY(HPS_WARN, "%s is damaged: the one before it is used", path);
         st = HPS_OK;

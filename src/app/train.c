@@ -198,6 +198,11 @@ static enum hps_status go(struct hps_job *j, const struct hps_start *s, bool nev
     hps_watch_phase("loading the checkpoint",
                     hps_ckpt_bytes(j->net, &j->o.train) / HPS_CKPT_BYTES_S);
     enum hps_status st = hps_start_load(s, j, &cursor), loop_st;
+    j->steps.ndone = cursor.ndone;
+    j->steps.done = cursor.done;
+    loop.steps = j->steps;
+    hps_step_set_steps(j->step, &j->steps);
+    if (!j->step->async) cursor.step = cursor.next;
     double start_s;
     struct before before = { cursor.step, cursor.seconds, { NULL, NULL } };
     bool finished = cursor.step >= j->steps.total;

@@ -170,7 +170,8 @@ enum hps_status hps_trial_plans(struct hps_job *j)
     enum hps_status st = HPS_OK;
     int n = 0, steps = 0, done = 0;
 
-    if (!(j->o.sched.trial_steps > 0) || j->kept) return HPS_OK;
+    /* the steps of asynchronous workers do not end together */
+    if (!(j->o.sched.trial_steps > 0) || j->kept || hps_train_is_async(&j->o.train)) return HPS_OK;
     j->profile->engine.trial = 0;       /* that of another plan, in a profile that was read */
     hps_job_search(&j->o.sched, 1);
     n = make_list(j, plan);

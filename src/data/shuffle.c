@@ -184,29 +184,52 @@ void hps_order_rows(const struct hps_order *order, struct hps_order_memo *memo, 
 struct hps_steps hps_steps_of(long long N, long long batch, int M, long long epochs,
                               long long steps)
 {
-    struct hps_steps s = { N, batch, (N + batch - 1) / batch, steps, M, 1 };
+    struct hps_steps s = { N, batch, (N + batch - 1) / batch, steps, M, 1, 0, NULL };
 
     if (epochs > 0 && (steps == 0 || epochs < (steps + s.per_epoch - 1) / s.per_epoch))
         s.total = epochs * s.per_epoch;
     return s;
 }
 
+/* Was the batch trained before its turn? */
+static bool is_done(const struct hps_steps *s, long long batch)
+{
+    long long low = 0, high = s->ndone;
+
+    while (low < high) {
+        long long middle = low + (high - low) / 2;
+        if (s->done[middle] < batch)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < s->ndone && s->done[low] == batch;
+}
+
+/* Examples of a batch, and its place. */
+static long long one_batch(const struct hps_steps *s, long long batch, long long *epoch,
+                           long long *position)
+{
+    *epoch = batch / s->per_epoch;
+    *position = batch % s->per_epoch * s->batch;
+    return is_done(s, batch) ? 0 : least(s->N - *position, s->batch);
+}
+
 long long hps_steps_batch(const struct hps_steps *s, long long step, long long *epoch,
                           long long *position)
 {
-    *epoch = step / s->per_epoch;
-    *position = step % s->per_epoch * s->batch;
-    return least(s->N - *position, (hps_steps_next(s, step) - step) * s->batch);
+    long long next = hps_steps_next(s, step), n = 0;
+
+    for (long long b = next - 1; b >= step; b--)
+        n += one_batch(s, b, epoch, position);
+    return n;
 }
 
 long long hps_steps_of_worker(const struct hps_steps *s, long long step, int w, long long *epoch,
                               long long *position)
 {
-    struct hps_steps one = *s;
-
-    one.W = 1;
-    if (step + w < hps_steps_next(s, step)) return hps_steps_batch(&one, step + w, epoch, position);
-    hps_steps_batch(&one, step, epoch, position);
+    if (step + w < hps_steps_next(s, step)) return one_batch(s, step + w, epoch, position);
+    one_batch(s, step, epoch, position);
     return 0;
 }
 

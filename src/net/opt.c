@@ -17,9 +17,17 @@ const struct hps_field hps_train_fields[] = {
     FIELD(table_learning_rate, HPS_REAL, "0", 0, 1e6, "", "of rows of tables; 0: learning_rate"),
     FIELD(epochs, HPS_LONG, "6", 0, 1e12, "", "passes over the data; 0: steps decide"),
     FIELD(steps, HPS_LONG, "0", 0, 1e15, "", "most steps; 0: epochs decide"),
-    CHOICE(synchronization, "bsp", "bsp", "every step ends on all ranks before the next"),
+    CHOICE(synchronization, "bsp", "bsp|ssp|asp|hybrid",
+           "bsp: an update learns from a batch of each worker; ssp: workers are up to `staleness` "
+           "clocks apart; asp: any number; hybrid: rows as ssp, dense weights as bsp"),
     FIELD(workers, HPS_INT, "1", 1, 1e6, "",
           "pipelines, each with a batch of its own, that share the units of each stage equally"),
+    FIELD(staleness, HPS_LONG, "0", 0, 1e9, "clocks",
+          "ssp, hybrid: a worker begins clock c when all have finished clock c - 1 - staleness"),
+    CHOICE(staleness_rate, "none", "none|inverse",
+           "inverse: an update's rate is divided by the updates since its weights were read"),
+    FIELD(interleaving, HPS_LONG, "0", 0, 1e15, "",
+          "seed of an order in which servers serve workers, for tests; 0: as they come"),
     CHOICE(precision, "fp32", HPS_PRECISION_WORDS,
            "of what large products multiply, sums are fp32; auto: bf16 where all ranks have it"),
     FIELD(momentum, HPS_REAL, "0.9", 0, 0.999999, "", "momentum: share of the last move"),
@@ -54,12 +62,37 @@ static bool is(const char *word, const char *other)
     return strcmp(word, other) == 0;
 }
 
+bool hps_train_is_async(const struct hps_train_opt *opt)
+{
+    return is(opt->synchronization, "asp") ||
+           (!is(opt->synchronization, "bsp") && opt->staleness > 0);
+}
+
+bool hps_train_sums_dense(const struct hps_train_opt *opt)
+{
+    return !hps_train_is_async(opt) || is(opt->synchronization, "hybrid");
+}
+
+long long hps_train_staleness(const struct hps_train_opt *opt)
+{
+    return is(opt->synchronization, "asp") ? HPS_TRAIN_UNBOUNDED : opt->staleness;
+}
+
 enum hps_status hps_train_check(const struct hps_train_opt *opt, const struct hps_item *item)
 {
     if (opt->epochs == 0 && opt->steps == 0)
         return hps_deck_wrong(item, "epochs", "`epochs` and `steps` are both 0: when to stop?");
     if (is(opt->decay, "exponential") && opt->decay_to == 0)
         return hps_deck_wrong(item, "decay_to", "must be above 0 when decay is exponential");
+    if (opt->staleness > 0 && (is(opt->synchronization, "bsp") || is(opt->synchronization, "asp")))
+        return hps_deck_wrong(item, "staleness", "is a bound for ssp and hybrid, not for %s",
+                              opt->synchronization);
+    if (hps_train_is_async(opt) && is(opt->optimizer, "lamb"))
+        return hps_deck_wrong(item, "optimizer", "lamb needs the norm of a layer, of which servers "
+                              "have a share each: not with %s", opt->synchronization);
+    if (is(opt->synchronization, "hybrid") && opt->clip > 0)
+        return hps_deck_wrong(item, "clip", "is not for hybrid: its dense and sparse gradients are "
+                              "of different sets of workers");
     if (is(opt->optimizer, "row_adagrad"))
         return hps_deck_wrong(item, "optimizer", "row_adagrad keeps a state a row of a table: it "
                               "is for table_optimizer");
@@ -127,7 +160,8 @@ struct hps_rule hps_opt_rule(const struct hps_train_opt *opt,
         .kind = momentum && opt->nesterov ? HPS_RULE_NESTEROV : k->kind,
         .nstate = k->nstate,
         .nrow = k->nrow,
-        .lr = (float)(ftrl ? fmax(rate, MIN_ALPHA) : rate * schedule(opt, update)),
+        .lr = (float)(ftrl ? fmax(rate, MIN_ALPHA)
+                           : rate * schedule(opt, update) / fmax(1, (double)update.staleness)),
         .beta1 = momentum ? opt->momentum : opt->beta1,
         .beta2 = opt->beta2,
         .eps = (float)opt->epsilon,

@@ -135,7 +135,7 @@ static enum hps_status one_step(struct loop *x, bool *stop)
 
 static enum hps_status run(struct loop *x, struct hps_trial *t)
 {
-    enum hps_status st = hps_agree(x->step->team->world, hps_feeder_fetch(x->feeder));
+    enum hps_status st = hps_agree(x->step->team->world, hps_feeder_fetch(x->feeder, 0));
     bool stop = false;
 
     x->began_s = hps_now_s();
@@ -158,7 +158,7 @@ static enum hps_status make(struct loop *x, const struct hps_order *order,
     enum hps_status st = hps_step_new(&x->step, &step, net, plan, team, dev);
 
     if (st) return st;
-    return hps_feeder_new(&x->feeder, net, plan, team, x->step->ps, dev, &feed);
+    return hps_step_feeder(&x->feeder, x->step, &feed);
 }
 
 enum hps_status hps_trial_run(struct hps_trial *t, const struct hps_net *net,

@@ -1,14 +1,25 @@
-/* ps.c - the door of the parameter server: a step is handed to the mode of synchronising, lookups
- * are made here, checkpoints read and write rows through it. */
+/* ps.c - the door of the parameter server: a step's rows and gradients go through the exchanges of
+ * its tables, lookups are made here, checkpoints read and write rows through it.
+ *
+ * Tables are gone through in the order of the net on all ranks: collectives of GPUs must be queued
+ * in one order. What is done for a table is counted for the first of my stages that reads it. */
 #include "ps/ps.h"
 
 #include <assert.h>
 
 #include "base/mem.h"
+#include "hw/count.h"
 #include "ps/ps_impl.h"
 #include "ps/snapshot.h"
 
 /* ---- a step ---- */
+
+/* The exchange of table i; time is counted for its stage from now on. */
+static struct hps_exchange *work_on(struct hps_ps *p, int i)
+{
+    hps_region_part(hps_team_part(p->team, p->table[i].stage));
+    return p->table[i].exchange;
+}
 
 /* Room for the lookups of the step's micro-batches, none of them made. */
 static void clear_lookups(struct hps_ps *p)
@@ -24,7 +35,8 @@ void hps_ps_begin(struct hps_ps *p, struct hps_ps_requests *requests)
 {
     p->M = hps_ps_requests_take(requests);
     clear_lookups(p);
-    p->sync->begin(p);
+    for (int i = 0; i < p->ntable; i++)
+        hps_exchange_pull_begin(work_on(p, i), p->group[p->table[i].group].step);
 }
 
 /* What layer l gets for micro-batch m of table t. */
@@ -60,17 +72,23 @@ void hps_ps_serve(struct hps_ps *p)
 
 void hps_ps_push_begin(struct hps_ps *p)
 {
-    p->sync->push_begin(p);
+    for (int i = 0; i < p->ntable; i++)
+        hps_exchange_push_begin(work_on(p, i));
 }
 
 void hps_ps_push_end(struct hps_ps *p)
 {
-    p->sync->push_end(p);
+    for (int i = 0; i < p->ntable; i++)
+        hps_exchange_push_end(work_on(p, i));
 }
 
 double hps_ps_norm2(struct hps_ps *p)
 {
-    return p->sync->norm2(p);
+    double sum = 0;
+
+    for (int i = 0; i < p->ntable; i++)
+        sum += hps_exchange_norm2(p->table[i].exchange);
+    return sum;
 }
 
 void hps_ps_apply(struct hps_ps *p, int stage, struct hps_update update, float scale)
@@ -80,13 +98,23 @@ void hps_ps_apply(struct hps_ps *p, int stage, struct hps_update update, float s
         if (t->stage != stage) continue;
         struct hps_rule rule = hps_opt_rule(p->train, &t->table->shape->override, update);
         rule.scale = scale;
-        p->sync->apply(p, t, &rule);
+        hps_exchange_apply(t->exchange, &rule);
     }
+}
+
+bool hps_ps_arrived(struct hps_ps *p)
+{
+    bool all = true;
+
+    for (int i = 0; i < p->ntable; i++)
+        all &= hps_exchange_arrived(p->table[i].exchange);
+    return all;
 }
 
 void hps_ps_poll(struct hps_ps *p)
 {
-    p->sync->poll(p);
+    for (int i = 0; i < p->ntable; i++)
+        hps_exchange_poll(p->table[i].exchange);
 }
 
 double hps_ps_bytes(const struct hps_ps *p)
@@ -132,6 +160,11 @@ bool hps_ps_shard(const struct hps_ps *p, int t, struct hps_shard *shard)
 MPI_Comm hps_ps_owners(const struct hps_ps *p, int t)
 {
     return p->servers != MPI_COMM_NULL ? p->servers : p->group[part_of(p, t)->group].comm;
+}
+
+MPI_Comm hps_ps_servers(const struct hps_ps *p)
+{
+    return p->servers;
 }
 
 struct hps_snapshot *hps_ps_save(struct hps_ps *p, int t, double share)

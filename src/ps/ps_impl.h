@@ -1,11 +1,10 @@
-/* ps_impl.h - the state of the parameter server at one rank. For src/ps/{ps,sync}*.c only. */
+/* ps_impl.h - the state of the parameter server at one rank. For src/ps/ps*.c only. */
 #ifndef HPS_PS_PS_IMPL_H
 #define HPS_PS_PS_IMPL_H
 
 #include "ps/exchange.h"
 #include "ps/ps.h"
 #include "ps/staging.h"
-#include "ps/sync_impl.h"
 
 /* A table of which I have a shard. */
 struct hps_ps_table {
@@ -14,6 +13,7 @@ struct hps_ps_table {
     int stage;                          /* the first of my stages that reads it; 0 on a server   */
     int next;                           /* the micro-batch whose rows are awaited next           */
     struct hps_table *table;
+    bool borrowed;                      /* the table is another parameter server's              */
     struct hps_exchange *exchange;
 };
 
@@ -39,7 +39,6 @@ struct hps_ps {
     const struct hps_team *team;
     struct hps_dev *dev;
     const struct hps_train_opt *train;
-    const struct hps_sync_ops *sync;    /* train.synchronization                                 */
     int ntable, ngroup;                 /* those whose rows I read, or own a part of: readers own
                                            them where there are no dedicated servers             */
     MPI_Comm servers;                   /* dedicated ones; owned; NULL: none, or I am not one    */

@@ -27,16 +27,30 @@ static int next_reader(const struct hps_net *net, int t, int l)
     return l;
 }
 
-/* Which ranks' stages read table t, or serve it? (R), to free. */
-static bool *members_of(const struct hps_net *net, const struct hps_plan *plan,
-                        const struct hps_team *team, int t)
+/* Whose tables they are: the ranks of all workers, or of one. */
+struct whose {
+    const struct hps_net *net;
+    const struct hps_plan *plan;
+    const struct hps_team *team;
+    int worker;
+};
+
+static bool has_rank(const struct whose *o, int s, int p)
 {
+    return o->worker == HPS_PS_ALL_WORKERS || p / hps_team_nreplica(o->team, s) == o->worker;
+}
+
+/* Which ranks' stages read table t, or serve it? (R), to free. */
+static bool *members_of(const struct whose *o, int t)
+{
+    const struct hps_net *net = o->net;
+    const struct hps_team *team = o->team;
     bool *member = hps_mem_new((size_t)team->R, sizeof *member);
 
     for (int l = next_reader(net, t, 0); l < net->L; l = next_reader(net, t, l + 1)) {
-        int s = stage_of_layer(plan, l);
+        int s = stage_of_layer(o->plan, l);
         for (int p = 0; p < team->nrank[s]; p++)
-            member[team->rank[s][p]] = true;
+            member[team->rank[s][p]] |= has_rank(o, s, p);
     }
     for (int i = 0; i < team->nserver; i++)
         member[team->server[i]] = true;
@@ -44,11 +58,10 @@ static bool *members_of(const struct hps_net *net, const struct hps_plan *plan,
 }
 
 /* The communicator of the ranks that read or serve table t. Collective over world. */
-static MPI_Comm comm_of(const struct hps_net *net, const struct hps_plan *plan,
-                        const struct hps_team *team, int t)
+static MPI_Comm comm_of(const struct whose *o, int t)
 {
-    bool *member = members_of(net, plan, team, t);
-    MPI_Comm comm = hps_team_of(team, member);
+    bool *member = members_of(o, t);
+    MPI_Comm comm = hps_team_of(o->team, member);
 
     hps_mem_free(member);
     return comm;
@@ -56,16 +69,17 @@ static MPI_Comm comm_of(const struct hps_net *net, const struct hps_plan *plan,
 
 /* sums (ntable) [out]: do the owners of a table send pooled sums? Not from or to GPUs. Collective
  * over world. */
-static void list_sums(const struct hps_net *net, const struct hps_plan *plan,
-                      const struct hps_team *team, const struct hps_dev *dev, bool *sums)
+static void list_sums(const struct whose *o, const struct hps_dev *dev, bool *sums)
 {
+    const struct hps_net *net = o->net;
+    const struct hps_team *team = o->team;
     bool *host = hps_mem_new((size_t)team->R, sizeof *host), any = false;
 
     for (int t = 0; t < net->ntable; t++)
         any |= net->table[t].sums;
     if (any) HPS_MPI(MPI_Allgather(&dev->host, 1, MPI_C_BOOL, host, 1, MPI_C_BOOL, team->world));
     for (int t = 0; t < net->ntable; t++) {
-        bool *member = members_of(net, plan, team, t), hosts = true;
+        bool *member = members_of(o, t), hosts = true;
         for (int r = 0; r < team->R; r++)
             hosts &= host[r] || !member[r];
         sums[t] = net->table[t].sums && hosts;
@@ -75,14 +89,15 @@ static void list_sums(const struct hps_net *net, const struct hps_plan *plan,
 }
 
 /* Are the same rows of tables a and b requested on every rank? Then one request serves both. */
-static bool same_requests(const struct hps_net *net, const struct hps_plan *plan,
-                       const struct hps_team *team, const bool *sums, int a, int b)
+static bool same_requests(const struct whose *o, const bool *sums, int a, int b)
 {
+    const struct hps_net *net = o->net;
+
     if (net->table[a].rows != net->table[b].rows || sums[a] != sums[b]) return false;
     int la = next_reader(net, a, 0), lb = next_reader(net, b, 0);
     while (la < net->L && lb < net->L) {
-        const int *lead = team->lead;
-        if (lead[stage_of_layer(plan, la)] != lead[stage_of_layer(plan, lb)]) return false;
+        const int *lead = o->team->lead;
+        if (lead[stage_of_layer(o->plan, la)] != lead[stage_of_layer(o->plan, lb)]) return false;
         if (!hps_net_same_ids(&net->layer[la], &net->layer[lb])) return false;
         la = next_reader(net, a, la + 1);
         lb = next_reader(net, b, lb + 1);
@@ -91,24 +106,25 @@ static bool same_requests(const struct hps_net *net, const struct hps_plan *plan
 }
 
 /* List the layers of my stages that read table t, the first of the group. */
-static void list_layers(struct hps_ps_group *g, const struct hps_net *net,
-                        const struct hps_plan *plan, const struct hps_team *team, int t)
+static void list_layers(struct hps_ps_group *g, const struct whose *o, int t)
 {
+    const struct hps_net *net = o->net;
+
     g->rows = net->table[t].rows;
     g->layer = hps_mem_new((size_t)net->L, sizeof *g->layer);
     for (int l = next_reader(net, t, 0); l < net->L; l = next_reader(net, t, l + 1))
-        if (hps_team_has_stage(team, stage_of_layer(plan, l)))
+        if (hps_team_has_stage(o->team, stage_of_layer(o->plan, l)))
             g->layer[g->nlayer++] = &net->layer[l];
 }
 
 /* Set for each layer of my stages which of my tables it reads and which lookup of its group. */
-static void note_layers(struct hps_ps *s, const struct hps_net *net, const struct hps_plan *plan,
-                        const struct hps_team *team, int mine)
+static void note_layers(struct hps_ps *s, const struct whose *o, int mine)
 {
+    const struct hps_net *net = o->net;
     int t = s->table[mine].index, bag = 0;
     for (int l = next_reader(net, t, 0); l < net->L; l = next_reader(net, t, l + 1)) {
-        int stage = stage_of_layer(plan, l);
-        if (!hps_team_has_stage(team, stage)) continue;
+        int stage = stage_of_layer(o->plan, l);
+        if (!hps_team_has_stage(o->team, stage)) continue;
         if (bag == 0) s->table[mine].stage = stage;
         s->layer_table[l] = mine;
         s->layer_bag[l] = bag++;
@@ -118,24 +134,23 @@ static void note_layers(struct hps_ps *s, const struct hps_net *net, const struc
 
 /* Make the groups of all tables, the same on every rank; mine (ntable) [out]: my number of the
  * group of a table, -1 where this rank is no member. */
-static void make_groups(struct hps_ps *s, const struct hps_net *net, const struct hps_plan *plan,
-                        const struct hps_team *team, const bool *sums, int *mine)
+static void make_groups(struct hps_ps *s, const struct whose *o, const bool *sums, int *mine)
 {
-    for (int t = 0; t < net->ntable; t++) {
+    for (int t = 0; t < o->net->ntable; t++) {
         int like = 0;
-        while (like < t && !same_requests(net, plan, team, sums, like, t))
+        while (like < t && !same_requests(o, sums, like, t))
             like++;
         if (like < t) {
             mine[t] = mine[like];
             continue;
         }
-        MPI_Comm comm = comm_of(net, plan, team, t);
+        MPI_Comm comm = comm_of(o, t);
         mine[t] = comm == MPI_COMM_NULL ? -1 : s->ngroup;
         if (comm == MPI_COMM_NULL) continue;
         struct hps_ps_group *g = &s->group[s->ngroup++];
         g->comm = comm;
         g->sums = sums[t];
-        list_layers(g, net, plan, team, t);
+        list_layers(g, o, t);
     }
 }
 
@@ -266,6 +281,11 @@ static enum hps_status make_tables(struct hps_ps *s, const struct hps_net *net,
         struct hps_ps_table *t = &s->table[i];
         const struct hps_ps_group *g = &s->group[t->group];
         struct owner o = owner_of(s, t);
+        t->borrowed = opt->tables != NULL;
+        if (t->borrowed) {
+            t->table = opt->tables->table[i].table;
+            continue;
+        }
         struct hps_table_opt own = { o.part, o.parts, opt->train, opt->seed, g->tier, g->slots };
         st = hps_table_new(&t->table, net, t->index, dev, &own);
     }
@@ -274,18 +294,18 @@ static enum hps_status make_tables(struct hps_ps *s, const struct hps_net *net,
 
 /* List the tables that this rank is a member of, with their groups and layers. Collective over
  * world. */
-static void list_tables(struct hps_ps *s, const struct hps_net *net, const struct hps_plan *plan,
-                        const struct hps_team *team, const struct hps_dev *dev)
+static void list_tables(struct hps_ps *s, const struct whose *o, const struct hps_dev *dev)
 {
+    const struct hps_net *net = o->net;
     int *mine = hps_mem_new((size_t)net->ntable, sizeof *mine);
     bool *sums = hps_mem_new((size_t)net->ntable, sizeof *sums);
 
-    list_sums(net, plan, team, dev, sums);
-    make_groups(s, net, plan, team, sums, mine);
+    list_sums(o, dev, sums);
+    make_groups(s, o, sums, mine);
     for (int t = 0; t < net->ntable; t++) {
         if (mine[t] < 0) continue;
         s->table[s->ntable] = (struct hps_ps_table){ .index = t, .group = mine[t] };
-        note_layers(s, net, plan, team, s->ntable);
+        note_layers(s, o, s->ntable);
         s->ntable++;
     }
     hps_mem_free(mine);
@@ -303,16 +323,14 @@ enum hps_status hps_ps_new(struct hps_ps **out, const struct hps_net *net,
                           .team = team,
                           .servers = MPI_COMM_NULL,
                           .dev = dev,
-                          .train = opt->train,
-                          .sync = hps_sync_find(opt->train->synchronization) };
-    assert(s->sync);            /* the deck has no other word */
+                          .train = opt->train };
     s->group = hps_mem_new((size_t)net->ntable, sizeof *s->group);
     s->table = hps_mem_new((size_t)net->ntable, sizeof *s->table);
     s->layer_table = hps_mem_new((size_t)net->L, sizeof *s->layer_table);
     s->layer_bag = hps_mem_new((size_t)net->L, sizeof *s->layer_bag);
     for (int l = 0; l < net->L; l++)
         s->layer_table[l] = s->layer_bag[l] = -1;
-    list_tables(s, net, plan, team, dev);
+    list_tables(s, &(struct whose){ net, plan, team, opt->worker }, dev);
     s->servers = server_comm(team);
     make_tiers(s, net, dev, opt->train, opt->storage);
     st = hps_agree(team->world, make_tables(s, net, dev, opt));
@@ -332,7 +350,7 @@ void hps_ps_free(struct hps_ps *s)
     if (!s) return;
     for (int i = 0; i < s->ntable; i++) {
         hps_exchange_free(s->table[i].exchange);
-        hps_table_free(s->table[i].table);
+        if (!s->table[i].borrowed) hps_table_free(s->table[i].table);
     }
     for (int g = 0; g < s->ngroup; g++) {
         hps_shm_free(s->group[g].shm);

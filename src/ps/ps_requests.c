@@ -59,6 +59,15 @@ int hps_ps_requests_take(struct hps_ps_requests *r)
     return r->M;
 }
 
+bool hps_ps_requests_arrived(struct hps_ps_requests *r)
+{
+    bool all = true;
+
+    for (int g = 0; g < r->ps->ngroup; g++)
+        all &= hps_request_arrived(r->request[g]);
+    return all;
+}
+
 double hps_ps_requests_bytes(const struct hps_ps_requests *r)
 {
     double bytes = 0;

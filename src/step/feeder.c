@@ -19,11 +19,12 @@ struct hps_feeder {
     struct slot slot[NSLOT];                /* step n's: n % NSLOT                           */
     long long fetched, taken;
     struct hps_reader *reader;              /* NULL: the rank's stages read nothing          */
-    struct hps_ps_requests *requests;
+    int n;                                  /* parameter servers                             */
+    struct hps_ps_requests **requests;      /* (n)                                           */
     const struct hps_batch *batch[2];       /* fetched and not yet taken, the older first    */
     int nbatch;
     struct hps_steps steps;
-    long long next, total;                  /* next step to fetch                            */
+    long long *next, total;                 /* (n) next step to fetch                        */
     struct hps_negatives_sampler *negatives;    /* NULL: the rank's stages draw none         */
     uint64_t key;                           /* of the negatives                              */
     int M, nvalidating;
@@ -73,7 +74,7 @@ static enum hps_status make_reader(struct hps_feeder *f, const struct hps_feeder
 
     r.slot = slot;
     if (needs(net, mine, &r, slot))
-        st = hps_reader_new(&f->reader, opt->data, opt->order, opt->steps, &r, f->next);
+        st = hps_reader_new(&f->reader, opt->data, opt->order, opt->steps, &r, opt->first_step);
     hps_mem_free(slot);
     return st;
 }
@@ -98,8 +99,8 @@ static void list_validating(struct hps_feeder *f, const struct hps_net *net, con
 }
 
 enum hps_status hps_feeder_new(struct hps_feeder **out, const struct hps_net *net,
-                               const struct hps_plan *plan, const struct hps_team *team,
-                               struct hps_ps *ps, struct hps_dev *dev,
+                               const struct hps_plan *plan, const struct hps_team *team, int n,
+                               struct hps_ps *const *ps, struct hps_dev *dev,
                                const struct hps_feeder_opt *opt)
 {
     const struct hps_steps *steps = opt->steps;
@@ -107,7 +108,11 @@ enum hps_status hps_feeder_new(struct hps_feeder **out, const struct hps_net *ne
     enum hps_status st = HPS_OK;
 
     f->steps = *steps;
-    f->next = opt->first_step;
+    f->n = n;
+    f->requests = hps_mem_new((size_t)n, sizeof(struct hps_ps_requests *));
+    f->next = hps_mem_new((size_t)n, sizeof *f->next);
+    for (int i = 0; i < n; i++)
+        f->next[i] = opt->first_step;
     f->dev = dev;
     for (int i = 0; i < NSLOT; i++)
         f->slot[i].raw = hps_mem_new((size_t)steps->M, sizeof *f->slot[i].raw);
@@ -118,9 +123,10 @@ enum hps_status hps_feeder_new(struct hps_feeder **out, const struct hps_net *ne
     list_validating(f, net, mine);
     f->negatives = hps_negatives_new(net, mine, f->M);
     if (team->nmine > 0) st = make_reader(f, opt, net, mine, team);
-    if (hps_team_works(team)) {
+    for (int i = 0; i < n && hps_team_works(team); i++) {
         /* collective: also after a failure */
-        enum hps_status requests = hps_ps_requests_new(&f->requests, ps, steps->M, opt->learns);
+        enum hps_status requests = hps_ps_requests_new(&f->requests[i], ps[i], steps->M,
+                                                       opt->learns);
         if (!st) st = requests;
     }
     hps_mem_free(mine);
@@ -136,7 +142,10 @@ enum hps_status hps_feeder_new(struct hps_feeder **out, const struct hps_net *ne
 void hps_feeder_free(struct hps_feeder *f)
 {
     if (!f) return;
-    hps_ps_requests_free(f->requests);
+    for (int i = 0; i < f->n; i++)
+        hps_ps_requests_free(f->requests[i]);
+    hps_mem_free(f->requests);
+    hps_mem_free(f->next);
     for (int i = 0; i < NSLOT; i++) {
         hps_load_free(&f->slot[i].load, f->dev);
         hps_mem_free(f->slot[i].raw);
@@ -147,14 +156,14 @@ void hps_feeder_free(struct hps_feeder *f)
     hps_mem_free(f);
 }
 
-enum hps_status hps_feeder_fetch(struct hps_feeder *f)
+enum hps_status hps_feeder_fetch(struct hps_feeder *f, int ps)
 {
     const struct hps_batch *batch = NULL;
     enum hps_status st = HPS_OK;
 
-    if (f->next >= f->total) return HPS_OK;
-    uint64_t key = hps_rng_sub(f->key, (uint64_t)(f->next / f->steps.per_epoch));
-    f->next = hps_steps_next(&f->steps, f->next);
+    if (ps >= f->n || f->next[ps] >= f->total) return HPS_OK;
+    uint64_t key = hps_rng_sub(f->key, (uint64_t)(f->next[ps] / f->steps.per_epoch));
+    f->next[ps] = hps_steps_next(&f->steps, f->next[ps]);
     hps_region_enter(HPS_REGION_READ, 0);
     if (f->reader) st = hps_reader_take(f->reader, &batch);
     if (!st && batch) st = accept(f, batch);
@@ -165,10 +174,10 @@ enum hps_status hps_feeder_fetch(struct hps_feeder *f)
     struct slot *t = &f->slot[f->fetched++ % NSLOT];
     if (batch) hps_load_batch(&t->load, f->dev, f->M, batch, t->raw);
     hps_region_leave(HPS_REGION_READ);
-    f->batch[f->nbatch++] = batch;
+    if (f->n == 1) f->batch[f->nbatch++] = batch;
     hps_region_enter(HPS_REGION_PULL, 0);
     /* collective: also after a failure */
-    hps_ps_prefetch(f->requests, batch);
+    hps_ps_prefetch(f->requests[ps], batch);
     hps_region_leave(HPS_REGION_PULL);
     if (f->reader) hps_reader_wake(f->reader);
     return st;
@@ -183,19 +192,24 @@ struct hps_feeder_step hps_feeder_take(struct hps_feeder *f)
     return step;
 }
 
-struct hps_ps_requests *hps_feeder_requests(struct hps_feeder *f)
+struct hps_ps_requests *hps_feeder_requests(struct hps_feeder *f, int ps)
 {
-    return f->requests;
+    return f->requests[ps];
 }
 
 void hps_feeder_poll(struct hps_feeder *f, bool time)
 {
     hps_region_enter(HPS_REGION_PULL, 0);   /* may sort the next step's ids */
-    hps_ps_prefetch_poll(f->requests, time);
+    for (int i = 0; i < f->n; i++)
+        hps_ps_prefetch_poll(f->requests[i], time);
     hps_region_leave(HPS_REGION_PULL);
 }
 
 double hps_feeder_bytes(const struct hps_feeder *f)
 {
-    return f->requests ? hps_ps_requests_bytes(f->requests) : 0;
+    double bytes = 0;
+
+    for (int i = 0; i < f->n; i++)
+        bytes += f->requests[i] ? hps_ps_requests_bytes(f->requests[i]) : 0;
+    return bytes;
 }

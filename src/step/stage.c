@@ -32,11 +32,11 @@ static void make_feeds(struct hps_stage *r, size_t nlayer)
         r->feed[m].lookup = hps_mem_new(nlayer, sizeof *r->feed[m].lookup);
 }
 
-static void make_running(struct hps_stage *r)
+static void make_running(struct hps_stage *r, bool served)
 {
     size_t n = hps_slice_nrunning(r->slice);
 
-    if (r->team->W > 1 && n > 0) r->running = hps_mem_new(2 * n, sizeof *r->running);
+    if ((r->team->W > 1 || served) && n > 0) r->running = hps_mem_new(2 * n, sizeof *r->running);
 }
 
 /* The pipe to the stage before (side -1) or after (+1); none at the pipeline's end. */
@@ -55,10 +55,11 @@ static enum hps_status make_pipe(struct hps_pipe **pipe, const struct hps_stage 
 static enum hps_status make_reduce(struct hps_stage *r, const struct hps_stage_opt *opt)
 {
     struct hps_slice *s = r->slice;
+    bool shares = opt->train->clip <= 0 && hps_slice_has_shares(s) && !opt->served;
     struct hps_reduce_opt how = { .n = s->nparam, .bucket_bytes = BUCKET_BYTES,
-                                  .by_share = opt->train->clip <= 0 && hps_slice_has_shares(s),
-                                  .rounded = opt->round_gradients };
-    enum hps_status st = hps_reduce_new(&r->reduce, s->dev, s->grad, &how, r->team->stage);
+                                  .by_share = shares, .rounded = opt->round_gradients };
+    enum hps_status st = hps_reduce_new(&r->reduce, s->dev, s->grad, &how,
+                                        opt->served ? r->team->replicas : r->team->stage);
 
     if (!st) hps_slice_borrow_grad(s, hps_reduce_grad(r->reduce));
     return st;
@@ -78,7 +79,7 @@ enum hps_status hps_stage_new(struct hps_stage *r, const struct hps_net *net,
     struct hps_slice_opt slice_opt = { g->first, g->last, opt->rows, nslot, opt->train, opt->seed,
                                        opt->training };
     enum hps_status st = hps_slice_new(&r->slice, net, dev, &slice_opt);
-    if (!st && opt->training) make_running(r);
+    if (!st && opt->training) make_running(r, opt->served);
     if (!st) st = make_pipe(&r->prev, r, -1);
     if (!st) st = make_pipe(&r->next, r, +1);
     if (!st && opt->training) st = make_reduce(r, opt);

@@ -62,6 +62,28 @@ static void add_layer(const struct hps_stage *r, const struct hps_layer *l, size
                                           : 0;
 }
 
+double *hps_stage_moved_running(struct hps_stage *r)
+{
+    const struct hps_slice *s = r->slice;
+    size_t all = hps_slice_nrunning(s);
+    double *share = r->running, *moved = r->running + all;
+
+    if (!r->running) return NULL;
+    hps_stage_read_running(r, moved);
+    for (int l = s->first; l <= s->last; l++) {
+        const struct hps_layer_type *type = s->net->layer[l].type;
+        size_t i = s->running_at[l - s->first], end = s->running_at[l - s->first + 1];
+        int w = r->team->worker;
+        double left = i < end ? pow(type->running_share(&s->net->layer[l]),
+                                    batches(r, type->running_rows, w, w + 1)) : 1;
+        for (; i < end; i++) {
+            moved[i] -= left * r->running[i];
+            share[i] = left;
+        }
+    }
+    return r->running;
+}
+
 void hps_stage_merge_running(struct hps_stage *r)
 {
     const struct hps_slice *s = r->slice;

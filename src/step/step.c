@@ -9,114 +9,6 @@
 #include "base/wait.h"
 #include "step/step_impl.h"
 
-_Static_assert(HPS_MY_STAGES <= HPS_COUNT_PARTS, "the time of each stage is counted for itself");
-
-/* ---- making ---- */
-
-static void make_tasks(struct hps_step_tasks *a, const struct hps_team *t, int M, bool training)
-{
-    a->todo = hps_mem_new((size_t)t->nmine * (size_t)M * 2, sizeof *a->todo);
-    a->n = hps_order_1f1b(t->S, t->lead, t->my_stage[0], M, training, a->todo);
-}
-
-/* What a working rank needs beside the parameter server. Collective over team->stage. */
-static enum hps_status make_stages(struct hps_step *s, struct hps_step_impl *o)
-{
-    const struct hps_team *t = s->team;
-    int max_rows = (int)((o->opt.steps.batch + o->M - 1) / o->M);
-    int rows = (max_rows + t->nreplica - 1) / t->nreplica;
-    enum hps_status st = HPS_OK;
-
-    o->score = hps_mem_new((size_t)rows, sizeof *o->score);
-    o->spans = hps_spans_new(s->dev);
-    make_tasks(&o->train, t, o->M, true);
-    make_tasks(&o->evaluate, t, o->M, false);
-    struct hps_stage_opt opt = { .M = o->M, .rows = rows, .train = o->opt.train,
-                                  .round_gradients = hps_storage_rounds_gradients(o->opt.storage),
-                                  .seed = o->opt.seed, .training = o->opt.training };
-    for (int i = 0; !st && i < t->nmine; i++)
-        st = hps_stage_new(&s->stage[i], s->net, s->plan, t, t->my_stage[i], s->dev, &opt);
-    return st;
-}
-
-/* The ranks that work, servers too, where a global norm must be agreed on. Collective over world.
- */
-static MPI_Comm make_active_comm(const struct hps_step *s, const struct hps_step_impl *o)
-{
-    if (o->opt.train->clip <= 0 || !o->opt.training) return MPI_COMM_NULL;
-    bool *member = hps_mem_new((size_t)s->team->R, sizeof *member);
-    for (int i = 0; i < s->team->S; i++)
-        for (int p = 0; p < s->team->nrank[i]; p++)
-            member[s->team->rank[i][p]] = true;
-    for (int i = 0; i < s->team->nserver; i++)
-        member[s->team->server[i]] = true;
-    MPI_Comm comm = hps_team_of(s->team, member);
-    hps_mem_free(member);
-    return comm;
-}
-
-/* Where a GPU computes a loss, all ranks report the loss a step later. Collective over world. */
-static int make_lag(const struct hps_step *s)
-{
-    int mine = 1, all;
-    for (int i = 0; i < s->team->nmine; i++) {
-        const struct hps_plan_stage *g = &s->plan->stage[s->team->my_stage[i]];
-        if (!s->dev->host && hps_slice_has_loss(s->net, g->first, g->last)) mine = 2;
-    }
-    HPS_MPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MAX, s->team->world));
-    return all;
-}
-
-enum hps_status hps_step_new(struct hps_step **out, const struct hps_step_opt *opt,
-                             const struct hps_net *net, const struct hps_plan *plan,
-                             const struct hps_team *team, struct hps_dev *dev)
-{
-    struct hps_step *s = hps_mem_new(1, sizeof *s);
-    struct hps_step_impl *o = hps_mem_new(1, sizeof *o);
-    enum hps_status st = HPS_OK;
-
-    *s = (struct hps_step){ .net = net, .plan = plan, .team = team, .dev = dev, .impl = o };
-    o->opt = *opt;
-    o->M = opt->steps.M;
-    s->train = opt->train;
-    o->active = make_active_comm(s, o);
-    s->lag = make_lag(s);
-    st = hps_ps_new(&s->ps, net, plan, team, dev,
-                    &(struct hps_ps_opt){ opt->train, opt->storage, opt->seed });
-    if (!st) st = hps_agree(team->world, team->nmine > 0 ? make_stages(s, o) : HPS_OK);
-    *out = s;
-    if (st) {
-        hps_step_free(s);
-        *out = NULL;
-    }
-    return st;
-}
-
-void hps_step_free(struct hps_step *s)
-{
-    if (!s) return;
-    struct hps_step_impl *o = s->impl;
-    for (int i = 0; i < s->team->nmine; i++)
-        hps_stage_free(&s->stage[i]);
-    hps_ps_free(s->ps);
-    if (o->active != MPI_COMM_NULL) HPS_MPI(MPI_Comm_free(&o->active));
-    hps_spans_free(o->spans);
-    hps_mem_free(o->train.todo);
-    hps_mem_free(o->evaluate.todo);
-    hps_mem_free(o->score);
-    hps_mem_free(o);
-    hps_mem_free(s);
-}
-
-struct hps_slice *hps_step_slice(const struct hps_step *s, int l)
-{
-    for (int i = 0; i < s->team->nmine; i++) {
-        struct hps_slice *mine = s->stage[i].slice;
-        if (mine->first <= l && l <= mine->last) return mine;
-    }
-    return NULL;
-}
-
 /* ---- computing ---- */
 
 static struct hps_stage *stage_of(struct hps_step *s, int stage)
@@ -198,6 +90,15 @@ static void backward(struct hps_step *s, struct hps_stage *r, int m)
     hps_stage_backwarded(r, m);
 }
 
+static void push_dense(struct hps_step *s)
+{
+    double *running[HPS_MY_STAGES] = { NULL };
+
+    for (int i = 0; i < s->team->nmine; i++)
+        running[i] = hps_stage_moved_running(&s->stage[i]);
+    hps_dense_push_begin(s->channel[0].dense, running);
+}
+
 /* Sum all gradients up: dense ones over the ranks of a stage, those of rows at their owners. */
 static void merge(struct hps_step *s)
 {
@@ -211,6 +112,7 @@ static void merge(struct hps_step *s)
     }
     hps_region_leave(HPS_REGION_REDUCE);
     hps_region_enter(HPS_REGION_PUSH, 0);
+    if (hps_step_serves_dense(s) && s->team->nmine > 0) push_dense(s);
     hps_ps_push_end(s->ps);
     hps_region_leave(HPS_REGION_PUSH);
 }
@@ -240,7 +142,7 @@ static float clip_scale(struct hps_step *s)
 static struct hps_update update_of(const struct hps_step *s)
 {
     return (struct hps_update){ s->impl->number, s->impl->opt.steps.total, s->team->W,
-                                s->updates };
+                                s->updates, 0 };
 }
 
 static void update_stage(struct hps_step *s, struct hps_stage *r, float scale)
@@ -281,8 +183,24 @@ static void serve(struct hps_step *s, struct hps_feeder *feeder, bool learns)
     hps_region_leave(HPS_REGION_UPDATE);
 }
 
+/* Servers apply the gradients, whose norm they need. */
+static void let_servers_update(struct hps_step *s)
+{
+    hps_region_enter(HPS_REGION_PUSH, 0);
+    if (s->train->clip > 0) {
+        hps_channel_norm_begin(s->channel, 0);
+        hps_channel_norm_end(s->channel);
+    }
+    hps_dense_push_end(s->channel[0].dense);
+    hps_region_leave(HPS_REGION_PUSH);
+}
+
 static void update(struct hps_step *s)
 {
+    if (hps_step_serves_dense(s)) {
+        let_servers_update(s);
+        return;
+    }
     float scale = clip_scale(s);
     for (int i = 0; i < s->team->nmine; i++)
         update_stage(s, &s->stage[i], scale);
@@ -292,6 +210,7 @@ void hps_step_gather_states(struct hps_step *s)
 {
     for (int i = 0; i < s->team->nmine; i++)
         hps_stage_gather_states(&s->stage[i]);
+    if (s->weights) hps_dense_gather(s->weights, hps_ps_servers(s->ps));
 }
 
 /* The last micro-batches' messages must have left before their buffers are written again. */
@@ -325,21 +244,28 @@ enum hps_status hps_step_begin(struct hps_step *s, struct hps_feeder *feeder, lo
     o->number = number;
     hps_region_enter(HPS_REGION_PULL, 0);
     o->taken = hps_feeder_take(feeder);
-    hps_ps_begin(s->ps, hps_feeder_requests(feeder));
+    hps_ps_begin(s->ps, hps_feeder_requests(feeder, 0));
+    if (s->async && s->channel[0].dense) hps_dense_pull_begin(s->channel[0].dense);
     hps_region_leave(HPS_REGION_PULL);
-    return hps_feeder_fetch(feeder);
+    return hps_feeder_fetch(feeder, 0);
 }
 
 static void start(struct hps_step *s, const struct hps_steps *steps, long long number,
                   uint64_t seed)
 {
     struct hps_step_impl *o = s->impl;
+    if (hps_step_serves_dense(s)) {
+        hps_region_enter(HPS_REGION_PULL, 0);
+        hps_dense_pull_end(s->channel[0].dense);
+        hps_region_leave(HPS_REGION_PULL);
+    }
     long long epoch, position, n = hps_steps_batch(steps, number, &epoch, &position);
     struct hps_stage_step step = {
-        .number = number, .all = n, .batch = steps->batch,
+        .number = number, .batch = steps->batch,
         .n = hps_steps_of_worker(steps, number, s->team->worker, &epoch, &position),
         .key = hps_rng_sub(hps_rng_key(seed, "step"), (uint64_t)epoch),
     };
+    step.all = hps_step_serves_dense(s) ? step.n : n;
     for (int i = 0; i < s->team->nmine; i++)
         hps_stage_begin(&s->stage[i], &o->taken, &step);
 }

@@ -7,7 +7,7 @@
 #include "base/mpi_check.h"
 #include "base/wait.h"
 
-enum { STOP, SAVE, READY, LOSS, DECK, INPUT, FAIL, OUTPUT, NWORD };
+enum { STOP, SAVE, READY, LOSS, PAUSE, STEPS, MEAN_LOSS, DECK, INPUT, FAIL, OUTPUT, NWORD };
 _Static_assert((int)NWORD == HPS_STEP_AGREE_WORDS, "room for all of them");
 
 /* Troubles are counted by status, so that one sum carries them: worst last. */
@@ -34,12 +34,20 @@ void hps_step_agree_begin(struct hps_step_agree *p, const struct hps_heartbeat *
     p->mine[SAVE] = b->save;
     p->mine[READY] = b->ready;
     p->mine[LOSS] = b->loss;
+    p->mine[PAUSE] = b->pause;
+    p->mine[STEPS] = (double)b->steps;
+    p->mine[MEAN_LOSS] = b->mean_loss;
     bool counted = !b->status;
     for (int i = DECK; i <= OUTPUT; i++)
         if (b->status == status_of[i]) p->mine[i] = counted = true;
     assert(counted);               /* the others would go on without this rank */
     (void)counted;
     HPS_MPI(MPI_Iallreduce(p->mine, p->sum, NWORD, MPI_DOUBLE, MPI_SUM, p->world, &p->request));
+}
+
+bool hps_step_agree_arrived(struct hps_step_agree *p)
+{
+    return hps_wait_arrived(1, &p->request, false);
 }
 
 struct hps_heartbeat hps_step_agree_end(struct hps_step_agree *p, bool sleeping)
@@ -51,7 +59,10 @@ struct hps_heartbeat hps_step_agree_end(struct hps_step_agree *p, bool sleeping)
     struct hps_heartbeat b = { .stop = (int)p->sum[STOP],
                                .save = (int)p->sum[SAVE],
                                .ready = (int)p->sum[READY],
-                               .loss = p->sum[LOSS] };
+                               .loss = p->sum[LOSS],
+                               .pause = (int)p->sum[PAUSE],
+                               .steps = (long long)p->sum[STEPS],
+                               .mean_loss = p->sum[MEAN_LOSS] };
     for (int i = DECK; i <= OUTPUT; i++)
         if (p->sum[i] > 0) b.status = status_of[i];
     return b;

@@ -18,7 +18,8 @@ struct hps_step_impl {
     struct hps_step_tasks train, evaluate;
     struct hps_feeder_step taken;           /* the inputs of the step under way              */
     struct hps_stage *in_backward;         /* the stage whose backward is under way        */
-    MPI_Comm active;            /* all ranks that work, for the global norm; or NULL         */
+    MPI_Comm active;            /* all ranks that work, for the global norm; or NULL: there is
+                                   no clipping, or the channel has the norm                  */
     long long number;           /* of the step                                               */
     float *score;               /* (rows) host copy of predictions                           */
     double sleep_debt_s;        /* that an emulated rank has still to sleep                  */

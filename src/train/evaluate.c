@@ -6,27 +6,63 @@
 #include "hw/count.h"
 #include "life/stop.h"
 #include "life/watch.h"
-#include "step/step_agree.h"
+#include "step/server.h"
 
-static enum hps_status run(struct hps_step *s, struct hps_feeder *f, const struct hps_steps *steps,
-                           double patience_s, struct hps_metric *metric)
+/* A server's part for workers that do not wait for each other. */
+static enum hps_status serve(struct hps_step *s, struct hps_feeder *f,
+                             const struct hps_steps *steps)
 {
-    struct hps_step_agree agree;
-    enum hps_status st = hps_agree(s->team->world, hps_feeder_fetch(f));
+    struct hps_server_opt opt = { *steps, false, 0 };
+    struct hps_server *server = hps_server_new(s, f, &opt);
+    enum hps_status st = hps_server_run(server, NULL, NULL);
 
-    hps_step_agree_init(&agree, s->team->world);
+    if (!st && server->said.stop > 0) st = HPS_AGAIN;
+    hps_server_free(server);
+    return st;
+}
+
+/* The steps of this rank; agree: of the ranks that go step by step with it. */
+static enum hps_status work(struct hps_step *s, struct hps_feeder *f,
+                            const struct hps_steps *steps, double patience_s,
+                            struct hps_step_agree *agree, struct hps_metric *metric)
+{
+    enum hps_status st = HPS_OK;
+
     for (long long i = 0, next; !st && i < steps->total; i = next) {
         next = hps_steps_next(steps, i);
         struct hps_heartbeat mine = { .status = hps_step_begin(s, f, i),
                                       .stop = hps_stop_overdue(patience_s) };
-        hps_step_agree_begin(&agree, &mine);
+        hps_step_agree_begin(agree, &mine);
         hps_step_evaluate(s, f, steps, i, metric);
-        struct hps_heartbeat all = hps_step_agree_end(&agree, !hps_team_works(s->team));
-        st = all.status ? all.status : all.stop && next < steps->total ? HPS_AGAIN : HPS_OK;
+        struct hps_heartbeat all = hps_step_agree_end(agree, !hps_team_works(s->team));
+        st = all.status ? all.status
+             : all.stop + all.pause > 0 && next < steps->total ? HPS_AGAIN : HPS_OK;
         hps_watch_heartbeat(-1);
     }
-    hps_step_agree_done(&agree);
     return st;
+}
+
+static enum hps_status run(struct hps_step *s, struct hps_feeder *f, const struct hps_steps *steps,
+                           double patience_s, struct hps_metric *metric)
+{
+    struct hps_step_agree all;
+    enum hps_status st = HPS_OK;
+
+    for (int i = 0; !st && i < (s->async ? s->nchannel : 1); i++)
+        st = hps_feeder_fetch(f, i);
+    st = hps_agree(s->team->world, st);
+    if (st) return st;
+    if (s->async && s->team->serves) st = serve(s, f, steps);
+    if (s->async && s->team->nmine > 0)
+        st = work(s, f, steps, patience_s, &s->channel[0].agree, metric);
+    hps_step_agree_init(&all, s->team->world);
+    if (!s->async) st = work(s, f, steps, patience_s, &all, metric);
+    struct hps_heartbeat mine = { .status = st == HPS_AGAIN ? HPS_OK : st,
+                                  .stop = st == HPS_AGAIN };
+    hps_step_agree_begin(&all, &mine);
+    struct hps_heartbeat end = hps_step_agree_end(&all, s->async);
+    hps_step_agree_done(&all);
+    return end.status ? end.status : end.stop ? HPS_AGAIN : HPS_OK;
 }
 
 enum hps_status hps_evaluate(struct hps_step *s, const struct hps_data *data,
@@ -44,7 +80,7 @@ enum hps_status hps_evaluate(struct hps_step *s, const struct hps_data *data,
     hps_metric_of(metric, s->net->layer[s->net->L - 1].score);
     struct hps_feeder_opt feed = { data, &order, &steps, opt->prefetch, 0, false };
     enum hps_status st =
-        hps_feeder_new(&feeder, s->net, s->plan, s->team, s->ps, s->dev, &feed);
+        hps_step_feeder(&feeder, s, &feed);
     if (!st) {
         hps_count_pause();
         st = run(s, feeder, &steps, patience_s, metric);

@@ -19,36 +19,14 @@
 #include "life/watch.h"
 #include "step/step_agree.h"
 #include "step/wait_for.h"
-#include "train/evaluate.h"
-#include "train/save.h"
+#include "train/loop_impl.h"
 
-struct state {
-    const struct hps_loop *l;
-    struct hps_cursor *c;
-    MPI_Comm world;
-    struct hps_feeder *feeder;
-    struct hps_step_agree agree;
-    struct hps_loop_change *change;
-    double loss;                    /* this rank's sum, of the last step that returned one   */
-    long long known;                /* the clock of the cursor's loss                        */
-    long long last, before;         /* the clock that was trained last, and the one before   */
-    long long begun, saved;         /* step of the newest checkpoint of this start, -1 none  */
-    struct hps_save *save;          /* under way; or NULL                                    */
-    double saved_s, said_s, t0_s;   /* times of the last save, progress line, accounting     */
-    double save_took_s;
-    long long said, said_examples;  /* step and examples at the last line                    */
-    struct hps_cursor began;        /* as it was at the start                                */
-    double began_s;
-    const char *reason;             /* why this rank requests to stop                        */
-};
-
-static void clock_on(struct state *s)
+void hps_loop_clock_on(struct hps_loop_state *s)
 {
     s->t0_s = hps_now_s();
 }
 
-/* Add the seconds since the last call to the run's account. */
-static void clock_off(struct state *s)
+void hps_loop_clock_off(struct hps_loop_state *s)
 {
     double now = hps_now_s(), took = now - s->t0_s;
     s->c->seconds += took;
@@ -81,9 +59,7 @@ double hps_loop_step_s(const struct hps_loop_history *history, double share)
     return sorted[at < 0 ? 0 : at];
 }
 
-/* Print a line and write status.json once an interval, on rank 0, as soon as a loss is known.
- * The last line has the mean rate of this start, or since the plan changed. */
-static void progress(struct state *s, bool last)
+void hps_loop_progress(struct hps_loop_state *s, bool last)
 {
     const struct hps_loop *l = s->l;
     double now = hps_now_s(), dt = now - s->said_s;
@@ -114,41 +90,39 @@ static void progress(struct state *s, bool last)
     s->said_examples = s->c->examples;
 }
 
-/* Is a multiple of `every` among the steps behind `from` up to `to`? */
-static bool passes(long long from, long long to, long long every)
+bool hps_loop_passes(long long from, long long to, long long every)
 {
     return every > 0 && to / every > from / every;
 }
 
-/* Record the mean loss of the clock whose last step is `step` (from 1). A full history drops every
- * other point. */
-static void record_loss(struct state *s, long long step)
+void hps_loop_note_loss(struct hps_loop_state *s, long long step)
 {
     struct hps_loop_history *history = s->l->history;
     long long from = history->nloss ? history->loss[history->nloss - 1].step : 0;
-    if (history->nloss == HPS_LOOP_POINTS && passes(from, step, history->loss_every)) {
+    if (history->nloss == HPS_LOOP_POINTS && hps_loop_passes(from, step, history->loss_every)) {
         history->nloss = from = 0;
         history->loss_every *= 2;
         for (int i = 0; i < HPS_LOOP_POINTS; i++) {
-            if (!passes(from, history->loss[i].step, history->loss_every)) continue;
+            if (!hps_loop_passes(from, history->loss[i].step, history->loss_every)) continue;
             from = history->loss[i].step;
             history->loss[history->nloss++] = history->loss[i];
         }
     }
-    if (passes(from, step, history->loss_every))
+    if (hps_loop_passes(from, step, history->loss_every))
         history->loss[history->nloss++] = (struct hps_run_loss){ step, s->c->train_loss };
 }
 
 /* Take the sum of all ranks' losses in a clock. */
-static enum hps_status take_loss(struct state *s, long long clock, double sum)
+static enum hps_status take_loss(struct hps_loop_state *s, long long clock, double sum)
 {
     long long epoch, position, n = hps_steps_batch(&s->l->steps, clock, &epoch, &position);
     long long step = hps_steps_next(&s->l->steps, clock);
+    if (n == 0) return HPS_OK;                           /* all of it was trained early */
     if (isfinite(sum) && clock < s->known) return HPS_OK; /* a checkpoint needed a later one */
     s->known = clock;
     s->c->train_loss = sum / (double)n;
     if (isfinite(sum)) {
-        record_loss(s, step);
+        hps_loop_note_loss(s, step);
         return HPS_OK;
     }
     HPS_SAY(HPS_ERROR,
@@ -158,7 +132,7 @@ static enum hps_status take_loss(struct state *s, long long clock, double sum)
 }
 
 /* Get the mean loss of the last step over all ranks, for a checkpoint or the report. Collective. */
-static enum hps_status settle_loss(struct state *s)
+static enum hps_status settle_loss(struct hps_loop_state *s)
 {
     double mine = hps_step_loss(s->l->step), all;
     hps_region_enter(HPS_REGION_WAIT, 0);
@@ -168,7 +142,7 @@ static enum hps_status settle_loss(struct state *s)
 }
 
 /* The checkpoint under way is complete or has failed. */
-static enum hps_status saved(struct state *s, enum hps_status st)
+static enum hps_status saved(struct hps_loop_state *s, enum hps_status st)
 {
     struct hps_save_cost cost = hps_save_cost(s->save);
 
@@ -188,7 +162,7 @@ static enum hps_status saved(struct state *s, enum hps_status st)
 }
 
 /* Do the next part of the checkpoint under way, for which all ranks are ready. Collective. */
-static enum hps_status go_on_saving(struct state *s)
+static enum hps_status go_on_saving(struct hps_loop_state *s)
 {
     bool complete;
 
@@ -198,8 +172,7 @@ static enum hps_status go_on_saving(struct state *s)
     return st || complete ? saved(s, st) : HPS_OK;
 }
 
-/* Wait for the checkpoint under way, if there is one. Collective. */
-static enum hps_status finish_saving(struct state *s)
+enum hps_status hps_loop_finish_saving(struct hps_loop_state *s)
 {
     if (!s->save) return HPS_OK;
     hps_region_enter(HPS_REGION_CHECKPOINT, 0);
@@ -212,20 +185,15 @@ static enum hps_status finish_saving(struct state *s)
     return saved(s, st);
 }
 
-/* Begin a checkpoint of the last step, after the one under way. Collective. */
-static enum hps_status save(struct state *s)
+enum hps_status hps_loop_save(struct hps_loop_state *s)
 {
     const struct hps_loop *l = s->l;
-    if (s->begun == s->c->step) return HPS_OK;
-    enum hps_status st = finish_saving(s);
-    if (!st) st = settle_loss(s);
-    if (st) return st;
     hps_region_enter(HPS_REGION_CHECKPOINT, 0);
-    clock_off(s);
+    hps_loop_clock_off(s);
     HPS_MPI(MPI_Bcast(s->c, (int)sizeof *s->c, MPI_BYTE, 0, s->world));
     struct hps_save_request order = { l->ckpt, l->dir, l->step, s->c, &l->text,
                                     l->never && s->saved < 0, l->snapshot_share };
-    st = hps_save_begin(&s->save, &order, s->world);
+    enum hps_status st = hps_save_begin(&s->save, &order, s->world);
     hps_region_leave(HPS_REGION_CHECKPOINT);
     s->saved_s = hps_now_s();
     s->begun = s->c->step;
@@ -234,20 +202,26 @@ static enum hps_status save(struct state *s)
     return st;
 }
 
+/* Begin a checkpoint of the last step, after the one under way. Collective. */
+static enum hps_status save(struct hps_loop_state *s)
+{
+    if (s->begun == s->c->step) return HPS_OK;
+    enum hps_status st = hps_loop_finish_saving(s);
+    if (!st) st = settle_loss(s);
+    return st ? st : hps_loop_save(s);
+}
+
 /* Is it time to save? Rank 0's clock decides; the step agreement tells the others. */
-static bool save_due(const struct state *s)
+static bool save_due(const struct hps_loop_state *s)
 {
     double every = s->l->ckpt->interval_seconds;
     return hps_rank() == 0 && !s->save && every > 0 && hps_now_s() - s->saved_s >= every;
 }
 
-static enum hps_status evaluate(struct state *s)
+enum hps_status hps_loop_evaluate(struct hps_loop_state *s)
 {
     const struct hps_loop *l = s->l;
-    long long every = l->train->eval_interval_steps;
-    if (!l->test || !passes(s->last, s->c->step, every) || s->c->step == l->steps.total)
-        return HPS_OK;
-    clock_off(s);
+    hps_loop_clock_off(s);
     struct hps_metric *metric = hps_metric_new();
     enum hps_status st = hps_evaluate(l->step, l->test, l->data_opt, 0, metric);
     if (!st) {
@@ -257,26 +231,34 @@ static enum hps_status evaluate(struct state *s)
         hps_mem_free(line);
     }
     hps_metric_free(metric);
-    clock_on(s);
+    hps_loop_clock_on(s);
     return st == HPS_AGAIN ? HPS_OK : st; /* the next step sees the request, too */
 }
 
+/* Evaluate where it is due. Collective. */
+static enum hps_status evaluate(struct hps_loop_state *s)
+{
+    const struct hps_loop *l = s->l;
+    bool due = hps_loop_passes(s->last, s->c->step, l->train->eval_interval_steps);
+    return l->test && due && s->c->step < l->steps.total ? hps_loop_evaluate(s) : HPS_OK;
+}
+
 /* Examples left in the run. */
-static double left_examples(const struct state *s)
+static double left_examples(const struct hps_loop_state *s)
 {
     const struct hps_steps *t = &s->l->steps;
     return (double)(t->total - s->c->step) * (double)t->N / (double)t->per_epoch;
 }
 
 /* Begin a window of measurement. */
-static void begin_window(struct state *s)
+static void begin_window(struct hps_loop_state *s)
 {
-    clock_off(s);
+    hps_loop_clock_off(s);
     hps_adapt_begin(s->l->adapt, s->l->step, s->c);
 }
 
 /* At a checkpoint: evaluate the plan; if it stays, begin a new window. Collective. */
-static enum hps_status reconsider(struct state *s)
+static enum hps_status reconsider(struct hps_loop_state *s)
 {
     const struct hps_loop *l = s->l;
     if (!l->adapt || s->c->step >= l->steps.total) return HPS_OK;
@@ -291,7 +273,7 @@ static enum hps_status reconsider(struct state *s)
 }
 
 /* One step and its agreement. *stop: all ranks end after it. */
-static enum hps_status one_step(struct state *s, bool *stop, bool *save_now, bool *ready)
+static enum hps_status one_step(struct hps_loop_state *s, bool *stop, bool *save_now, bool *ready)
 {
     const struct hps_loop *l = s->l;
     long long number = s->c->step, epoch, position;
@@ -312,20 +294,19 @@ static enum hps_status one_step(struct state *s, bool *stop, bool *save_now, boo
     s->before = s->last;
     s->last = number;
     s->c->examples += hps_steps_batch(&l->steps, number, &epoch, &position);
-    s->c->step = hps_steps_next(&l->steps, number);
+    s->c->step = s->c->next = hps_steps_next(&l->steps, number);
     s->c->updates = l->step->updates;
     if (number > s->began.step)
         l->history->step_time_s[l->history->nstep_time++ % HPS_LOOP_STEP_TIMES] = hps_now_s() - t0;
     *stop = all.stop > 0;
     *ready = all.ready == hps_nrank();
-    *save_now = all.save > 0 || passes(number, s->c->step, l->ckpt->interval_steps);
+    *save_now = all.save > 0 || hps_loop_passes(number, s->c->step, l->ckpt->interval_steps);
     if (all.status) return all.status;
     long long reported = l->step->lag == 1 ? s->last : s->before;
     return reported >= s->began.step ? take_loss(s, reported, all.loss) : HPS_OK;
 }
 
-/* The lowest rank with a reason to stop prints it. Collective. */
-static void say_reason(const struct state *s)
+void hps_loop_say_reason(const struct hps_loop_state *s)
 {
     int me = s->reason ? hps_rank() : INT_MAX, first;
     HPS_MPI(MPI_Allreduce(&me, &first, 1, MPI_INT, MPI_MIN, s->world));
@@ -333,39 +314,39 @@ static void say_reason(const struct state *s)
 }
 
 /* Step until the end, a stop, an error or a change of plan; then the last checkpoint is begun. */
-static enum hps_status steps(struct state *s, bool *stop)
+static enum hps_status steps(struct hps_loop_state *s, bool *stop)
 {
     const struct hps_loop *l = s->l;
-    enum hps_status st = hps_agree(s->world, hps_feeder_fetch(s->feeder));
+    enum hps_status st = hps_agree(s->world, hps_feeder_fetch(s->feeder, 0));
     bool save_now, ready;
 
-    clock_on(s);
+    hps_loop_clock_on(s);
     while (!st && !*stop && !s->change->plan && s->c->step < l->steps.total) {
         st = one_step(s, stop, &save_now, &ready);
         if (l->adapt && s->last == s->began.step) begin_window(s);
         if (!st && ready) st = go_on_saving(s);
         if (!st && save_now) st = save(s);
-        if (!st) progress(s, false);
+        if (!st) hps_loop_progress(s, false);
         if (!st) st = evaluate(s);
         if (!st && save_now && !*stop) st = reconsider(s);
     }
     return st ? st : save(s);
 }
 
-static enum hps_status all_steps(struct state *s)
+static enum hps_status all_steps(struct hps_loop_state *s)
 {
     bool stop = false;
-    enum hps_status st = steps(s, &stop), last = finish_saving(s);
+    enum hps_status st = steps(s, &stop), last = hps_loop_finish_saving(s);
 
-    clock_off(s);
+    hps_loop_clock_off(s);
     if (!st) st = last;
     if (st) return st;
     HPS_MPI(MPI_Bcast(s->c, (int)sizeof *s->c, MPI_BYTE, 0, s->world));
     if (s->change->plan) return HPS_OK;
-    progress(s, true);
+    hps_loop_progress(s, true);
     if (stop) hps_stop_done();
     if (!stop || s->c->step == s->l->steps.total) return HPS_OK;
-    say_reason(s);
+    hps_loop_say_reason(s);
     return HPS_AGAIN;
 }
 
@@ -380,18 +361,17 @@ static void drop(struct hps_loop_change *change)
 enum hps_status hps_loop_run(const struct hps_loop *l, struct hps_cursor *cursor,
                              struct hps_loop_change *change, MPI_Comm world)
 {
-    struct state s = { .l = l, .c = cursor, .world = world, .begun = -1, .saved = -1, .said = -1,
-                       .known = -1, .last = -1, .before = -1,
-                       .began = *cursor, .change = change };
+    struct hps_loop_state s = { .l = l, .c = cursor, .world = world, .begun = -1, .saved = -1,
+                                .said = -1, .known = -1, .last = -1, .before = -1,
+                                .began = *cursor, .change = change };
     struct hps_order order = hps_order_of_data(
         l->data, l->data_opt->shuffle, hps_data_interleaved(l->data_opt), (uint64_t)l->run->seed);
     const struct hps_step *step = l->step;
 
     *change = (struct hps_loop_change){ NULL, NULL };
     struct hps_feeder_opt feed = { l->data, &order, &l->steps, l->data_opt->prefetch,
-                                   cursor->step, true };
-    enum hps_status st = hps_feeder_new(&s.feeder, step->net, step->plan, step->team, step->ps,
-                                        step->dev, &feed);
+                                   cursor->next, true };
+    enum hps_status st = hps_step_feeder(&s.feeder, step, &feed);
     if (st) return st;
     if (l->history->loss_every == 0) l->history->loss_every = 1;
     s.began_s = s.said_s = s.saved_s = hps_now_s();
@@ -400,11 +380,12 @@ enum hps_status hps_loop_run(const struct hps_loop *l, struct hps_cursor *cursor
     hps_step_agree_init(&s.agree, world);
     hps_wait_for_announce(step);
     hps_watch_phase(NULL, 0);
-    st = all_steps(&s);
+    st = step->async ? hps_loop_async(&s) : all_steps(&s);
     if (st) drop(change);
     l->history->status.step = cursor->step;
     l->history->status.loss = cursor->train_loss;
     hps_step_agree_done(&s.agree);
+    hps_mem_free(s.done);
     l->step->other_bytes += hps_feeder_bytes(s.feeder);
     hps_feeder_free(s.feeder);
     return st;

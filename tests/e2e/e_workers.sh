@@ -110,5 +110,6 @@ expect 65 '1 units of stage 1 cannot be divided among 2 workers' go 3 \
     --set schedule.method=file --set schedule.plan=plan.json --set train.workers=2 \
     --set run.directory=runs/no
 expect 65 'workers' go 1 --set train.workers=0 --set run.directory=runs/no
-expect 65 'no type has a unit for each worker .2.' go 1 --set train.workers=2 --set run.directory=runs/no
+expect 65 'no type has a unit for each worker .2.' go 1 --set train.workers=2 \
+    --set run.directory=runs/no
 verdict

@@ -285,6 +285,11 @@ void hps_exchange_apply(struct hps_exchange *p, const struct hps_rule *rule)
     if (r->nmerge > 0) hps_table_apply(p->table, rule, (size_t)r->nmerge, r->merged, &g);
 }
 
+bool hps_exchange_arrived(struct hps_exchange *p)
+{
+    return !p->ops || p->ops->arrived(p);
+}
+
 void hps_exchange_poll(struct hps_exchange *p)
 {
     if (p->ops) p->ops->poll(p);

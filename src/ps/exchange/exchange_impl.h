@@ -21,6 +21,7 @@ struct hps_exchange_ops {
     /* push: gradients of the first nrow rows leave, those of the others come behind them. */
     void (*push)(struct hps_exchange *ps);
     void (*pushed)(struct hps_exchange *ps);
+    bool (*arrived)(struct hps_exchange *ps);
     void (*poll)(struct hps_exchange *ps);
 };
 extern const struct hps_exchange_ops hps_exchange_mpi;  /* messages of MPI, in host memory       */

@@ -216,6 +216,13 @@ static void pushed(struct hps_exchange *p)
     wait_sent(h);
 }
 
+static bool arrived(struct hps_exchange *p)
+{
+    struct post *h = p->context;
+
+    return hps_wait_arrived(h->npull, h->pull, false) && hps_wait_arrived(p->parts, h->push, false);
+}
+
 static void poll(struct hps_exchange *p)
 {
     struct post *h = p->context;
@@ -233,4 +240,5 @@ const struct hps_exchange_ops hps_exchange_mpi = { .open = open_host,
                                                    .pulled = pulled,
                                                    .push = push,
                                                    .pushed = pushed,
+                                                   .arrived = arrived,
                                                    .poll = poll };

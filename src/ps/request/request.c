@@ -290,6 +290,11 @@ void hps_request_poll(struct hps_request *r, bool time)
     }
 }
 
+bool hps_request_arrived(struct hps_request *r)
+{
+    return advance(r, &r->slot[r->taken % HPS_REQUEST_NSLOT], false);
+}
+
 const struct hps_request_step *hps_request_take(struct hps_request *r)
 {
     struct hps_request_slot *t = &r->slot[r->taken % HPS_REQUEST_NSLOT];

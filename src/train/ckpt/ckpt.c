@@ -314,6 +314,17 @@ static enum hps_precision precision_of(struct hps_h5 *h)
     return is;
 }
 
+/* The batches that were trained before their turn. */
+static enum hps_status get_done(struct hps_h5 *h, struct hps_cursor *c)
+{
+    enum hps_status st = hps_h5_get_long(h, "/", "ndone", &c->ndone, false);
+
+    if (st || c->ndone == 0) return st;
+    if (c->ndone < 0 || c->ndone > INT_MAX || c->next + c->ndone != c->step) return HPS_DECK;
+    c->done = hps_mem_new((size_t)c->ndone, sizeof *c->done);
+    return hps_h5_get(h, HPS_CKPT_DONE, H5T_NATIVE_LLONG, 0, c->ndone, 0, c->done);
+}
+
 static enum hps_status peek(struct hps_h5 *h, const char *path, const char *shape,
                             const char *course, struct hps_cursor *c, char **planning,
                             bool *damaged)
@@ -330,6 +341,8 @@ static enum hps_status peek(struct hps_h5 *h, const char *path, const char *shap
     if (!st) st = hps_h5_get_long(h, "/", "examples", &c->examples, false);
     if (!st) st = hps_h5_get_long(h, "/", "updates", &c->updates, false);
     if (!st) st = hps_h5_get_long(h, "/", "workers", &c->workers, false);
+    if (!st) st = hps_h5_get_long(h, "/", "next", &c->next, false);
+    if (!st) st = get_done(h, c);
     if (!st) st = hps_h5_get_real(h, "/", "seconds", 1, &c->seconds, false);
     if (!st) st = hps_h5_get_real(h, "/", "usd", 1, &c->usd, false);
     if (!st) st = hps_h5_get_real(h, "/", "usd_idle", 1, &c->usd_idle, false);
@@ -349,6 +362,17 @@ static enum hps_status peek(struct hps_h5 *h, const char *path, const char *shap
     return st;
 }
 
+static void bcast_cursor(struct hps_cursor *c, MPI_Comm world)
+{
+    long long *done = c->done;
+
+    HPS_MPI(MPI_Bcast(c, (int)sizeof *c, MPI_BYTE, 0, world));
+    c->done = done;
+    if (c->ndone == 0) return;
+    if (!c->done) c->done = hps_mem_new((size_t)c->ndone, sizeof *c->done);
+    HPS_MPI(MPI_Bcast(c->done, (int)c->ndone, MPI_LONG_LONG, 0, world));
+}
+
 enum hps_status hps_ckpt_peek(const char *path, const char *shape, const char *course,
                               struct hps_cursor *cursor, char **planning, bool *damaged,
                               MPI_Comm world)
@@ -357,6 +381,8 @@ enum hps_status hps_ckpt_peek(const char *path, const char *shape, const char *c
     int bad = 0, length = 0;
 
     *planning = NULL;
+    cursor->done = NULL;
+    cursor->ndone = 0;
     if (hps_rank() == 0) {
         struct hps_h5 h;
         st = hps_h5_open(&h, path);
@@ -370,12 +396,19 @@ enum hps_status hps_ckpt_peek(const char *path, const char *shape, const char *c
     }
     st = hps_agree(world, st);
     HPS_MPI(MPI_Bcast(&bad, 1, MPI_INT, 0, world));
-    HPS_MPI(MPI_Bcast(cursor, (int)sizeof *cursor, MPI_BYTE, 0, world));
+    bcast_cursor(cursor, world);
     HPS_MPI(MPI_Bcast(&length, 1, MPI_INT, 0, world));
     *damaged = bad;
     if (length && hps_rank() != 0) *planning = hps_mem_new((size_t)length, 1);
     if (length) HPS_MPI(MPI_Bcast(*planning, length, MPI_CHAR, 0, world));
     return st;
+}
+
+void hps_cursor_done(struct hps_cursor *c)
+{
+    hps_mem_free(c->done);
+    c->done = NULL;
+    c->ndone = 0;
 }
 
 enum hps_status hps_ckpt_load(const char *path, struct hps_step *step, MPI_Comm world)

@@ -37,7 +37,9 @@ static int nstate_of(const struct hps_step *s, int l)
 /* The slice of layer l, if this rank writes it; else NULL. */
 static const struct hps_slice *my_slice(const struct hps_step *s, int l)
 {
-    return s->team->my_stage_rank == 0 ? hps_step_slice(s, l) : NULL;
+    bool first = s->weights ? hps_step_serves_first(s) : s->team->my_stage_rank == 0;
+
+    return first && (s->weights || !hps_step_serves_dense(s)) ? hps_step_slice(s, l) : NULL;
 }
 
 /* An array of `rows` x n of layer l; `from` NULL: another rank writes it. */

@@ -49,11 +49,21 @@ static enum hps_status put_texts(struct hps_h5 *h, const struct hps_cursor *c,
     if (!st) st = hps_h5_put_long(h, "/", "examples", c->examples);
     if (!st) st = hps_h5_put_long(h, "/", "updates", c->updates);
     if (!st) st = hps_h5_put_long(h, "/", "workers", c->workers);
+    if (!st) st = hps_h5_put_long(h, "/", "next", c->next);
+    if (!st) st = hps_h5_put_long(h, "/", "ndone", c->ndone);
     if (!st) st = hps_h5_put_real(h, "/", "seconds", 1, &c->seconds);
     if (!st) st = hps_h5_put_real(h, "/", "usd", 1, &c->usd);
     if (!st) st = hps_h5_put_real(h, "/", "usd_idle", 1, &c->usd_idle);
     if (!st) st = hps_h5_put_real(h, "/", "train_loss", 1, &c->train_loss);
     return st;
+}
+
+/* The batches that were trained before their turn. */
+static enum hps_status put_done(struct hps_h5 *h, const struct hps_cursor *c)
+{
+    if (c->ndone == 0) return HPS_OK;
+    enum hps_status st = hps_h5_make(h, HPS_CKPT_DONE, H5T_NATIVE_LLONG, c->ndone, 0, 0);
+    return st ? st : hps_h5_put(h, HPS_CKPT_DONE, H5T_NATIVE_LLONG, 0, c->ndone, 0, c->done);
 }
 
 /* Create the file, without the data of the ranks. Rank 0. */
@@ -64,6 +74,7 @@ static enum hps_status make_file(struct hps_save *s, const struct hps_save_reque
 
     if (st) return st;
     st = put_texts(&h, o->cursor, o->text);
+    if (!st) st = put_done(&h, o->cursor);
     if (!st) st = hps_ckpt_state_make(&h, s->write.n, s->write.item);
     if (!st) return hps_h5_leave(&h);
     hps_h5_drop(&h);

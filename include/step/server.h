@@ -1,0 +1,48 @@
+/* server.h - what a dedicated server does while asynchronous workers train, or evaluate: it sends
+ * each worker rows and weights when that may begin a clock, and applies its gradients when they
+ * have come, whichever worker is first. It waits for none: what cannot be done yet is looked at
+ * again.
+ *
+ * Workers leave, and the server's run returns, when one of them wants to stop or save, has an
+ * error, or when the server asks them to pause. Each finishes its clock before. */
+#ifndef HPS_STEP_SERVER_H
+#define HPS_STEP_SERVER_H
+
+#include "ps/clock.h"
+#include "step/step.h"
+
+struct hps_server_worker {
+    long long number;           /* its next clock, by the first batch; from steps->total on none */
+    double loss;                /* the sum of losses in its last clock ...                       */
+    long long n;                /* ... of so many examples                                       */
+};
+
+struct hps_server {
+    struct hps_clock clock;
+    struct hps_server_worker *worker;   /* (W)                                                   */
+    long long steps, examples;  /* batches of all workers that were applied                      */
+    struct hps_heartbeat said;  /* since the run began: how many ranks wanted what               */
+    struct hps_server_impl *impl;
+};
+
+struct hps_server_opt {
+    struct hps_steps steps;     /* of the training, or of an evaluation                          */
+    bool learns;
+    long long first_step;       /* the clock that every worker begins with                       */
+};
+
+/* What to do now and then during a run: ask workers to pause by returning true, for longer than one
+ * call. */
+typedef bool hps_server_watch(const struct hps_server *server, void *arg);
+
+/* step, feeder: borrowed. Local. */
+struct hps_server *hps_server_new(struct hps_step *step, struct hps_feeder *feeder,
+                                  const struct hps_server_opt *opt);
+void hps_server_free(struct hps_server *server);
+/* Serve until all workers have left; those with clocks to go work again in the next run. A status
+ * is that of a worker, equal on all servers. Collective over the channels. */
+enum hps_status hps_server_run(struct hps_server *server, hps_server_watch *watch, void *arg);
+/* The mean loss of the last clocks of all workers. Pure. */
+double hps_server_loss(const struct hps_server *server);
+
+#endif

@@ -1,0 +1,261 @@
+/* server.c - a state for each worker's clock, looked at in turn. */
+#include "step/server.h"
+
+#include <math.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/wait.h"
+#include "hw/count.h"
+
+/* What the server waits for: requests and the worker's turn; its rows and weights to arrive; its
+ * gradients; their norm; what its ranks agree on; the turn of its gradients. */
+enum state { ASKS, PULLS, PUSHES, NORMS, AGREES, APPLIES, LEFT };
+
+struct at {
+    enum state state;
+    float scale;                /* of the gradients                                */
+    struct hps_heartbeat said;  /* in this clock                                   */
+};
+
+struct hps_server_impl {
+    struct hps_step *step;
+    struct hps_feeder *feeder;
+    struct hps_server_opt opt;
+    bool first;                 /* the first server: it speaks for all of them     */
+    bool pause;
+    struct at *at;              /* (W)                                             */
+    int W, nleft;
+};
+
+struct hps_server *hps_server_new(struct hps_step *step, struct hps_feeder *feeder,
+                                  const struct hps_server_opt *opt)
+{
+    struct hps_server *v = hps_mem_new(1, sizeof *v);
+    struct hps_server_impl *o = hps_mem_new(1, sizeof *o);
+    const struct hps_train_opt *train = step->train;
+    int W = step->team->W;
+
+    *o = (struct hps_server_impl){ .step = step, .feeder = feeder, .opt = *opt, .W = W,
+                                   .first = hps_step_serves_first(step) };
+    o->at = hps_mem_new((size_t)W, sizeof *o->at);
+    v->impl = o;
+    v->worker = hps_mem_new((size_t)W, sizeof *v->worker);
+    for (int w = 0; w < W; w++)
+        v->worker[w].number = opt->first_step;
+    hps_clock_init(&v->clock, W, hps_train_staleness(train));
+    if (opt->learns && train->interleaving > 0)
+        hps_clock_draw(&v->clock, (uint64_t)train->interleaving);
+    return v;
+}
+
+void hps_server_free(struct hps_server *v)
+{
+    if (!v) return;
+    hps_clock_done(&v->clock);
+    hps_mem_free(v->worker);
+    hps_mem_free(v->impl->at);
+    hps_mem_free(v->impl);
+    hps_mem_free(v);
+}
+
+double hps_server_loss(const struct hps_server *v)
+{
+    double loss = 0, n = 0;
+
+    for (int w = 0; w < v->impl->W; w++) {
+        loss += v->worker[w].loss;
+        n += (double)v->worker[w].n;
+    }
+    return n > 0 ? loss / n : NAN;
+}
+
+/* Examples of worker w's batch in its clock. */
+static long long batch_of(const struct hps_server *v, int w)
+{
+    long long epoch, position;
+
+    return hps_steps_of_worker(&v->impl->opt.steps, v->worker[w].number, w, &epoch, &position);
+}
+
+static bool may(const struct hps_server *v, int w, enum hps_clock_act act)
+{
+    return !v->impl->opt.learns || hps_clock_may(&v->clock, (struct hps_clock_event){ w, act });
+}
+
+static void take(struct hps_server *v, int w, enum hps_clock_act act)
+{
+    if (v->impl->opt.learns) hps_clock_take(&v->clock, (struct hps_clock_event){ w, act });
+}
+
+/* ---- a clock of a worker ---- */
+
+static void begin(struct hps_server *v, int w)
+{
+    struct hps_server_impl *o = v->impl;
+    struct hps_channel *c = &o->step->channel[w];
+    struct hps_heartbeat mine = { 0 };
+
+    hps_region_enter(HPS_REGION_PULL, 0);
+    hps_ps_begin(c->ps, hps_feeder_requests(o->feeder, w));
+    if (c->dense) hps_dense_pull_begin(c->dense);
+    hps_region_leave(HPS_REGION_PULL);
+    take(v, w, HPS_CLOCK_PULL);
+    hps_feeder_fetch(o->feeder, w);
+    if (o->first)
+        mine = (struct hps_heartbeat){ .pause = o->pause, .steps = v->steps,
+                                       .mean_loss = hps_server_loss(v) };
+    if (!isfinite(mine.mean_loss)) mine.mean_loss = 0;
+    hps_step_agree_begin(&c->agree, &mine);
+    o->at[w] = (struct at){ .state = PULLS, .scale = 1 };
+}
+
+static bool arrived(struct hps_channel *c)
+{
+    return hps_ps_arrived(c->ps) && (!c->dense || hps_dense_arrived(c->dense));
+}
+
+/* The worker has its rows and weights. */
+static void pulled(struct hps_server *v, int w)
+{
+    struct hps_channel *c = &v->impl->step->channel[w];
+
+    hps_ps_serve(c->ps);
+    v->impl->at[w].state = AGREES;
+    if (!v->impl->opt.learns) return;
+    hps_ps_push_begin(c->ps);
+    if (c->dense) hps_dense_push_begin(c->dense, NULL);
+    v->impl->at[w].state = PUSHES;
+}
+
+/* Its gradients are here. */
+static void pushed(struct hps_server *v, int w)
+{
+    struct hps_channel *c = &v->impl->step->channel[w];
+
+    hps_region_enter(HPS_REGION_PUSH, 0);
+    hps_ps_push_end(c->ps);
+    hps_region_leave(HPS_REGION_PUSH);
+    v->impl->at[w].state = AGREES;
+    if (v->impl->step->train->clip <= 0) return;
+    hps_channel_norm_begin(c, hps_ps_norm2(c->ps) + (c->dense ? hps_dense_norm2(c->dense) : 0));
+    v->impl->at[w].state = NORMS;
+}
+
+static void clip(struct hps_server *v, int w)
+{
+    double norm = hps_channel_norm_end(&v->impl->step->channel[w]);
+    double most = v->impl->step->train->clip;
+
+    v->impl->at[w].scale = norm > most ? (float)(most / norm) : 1;
+    v->impl->at[w].state = AGREES;
+}
+
+static void agreed(struct hps_server *v, int w)
+{
+    struct at *a = &v->impl->at[w];
+
+    a->said = hps_step_agree_end(&v->impl->step->channel[w].agree, false);
+    if (!v->said.status) v->said.status = a->said.status;
+    v->said.stop += a->said.stop;
+    v->said.save += a->said.save;
+    a->state = APPLIES;
+}
+
+static void apply(struct hps_server *v, int w)
+{
+    struct hps_server_impl *o = v->impl;
+    struct hps_channel *c = &o->step->channel[w];
+    struct hps_update u = { v->worker[w].number + w, o->opt.steps.total, 1, o->step->updates++, 0 };
+
+    hps_region_enter(HPS_REGION_UPDATE, 0);
+    hps_ps_apply(c->ps, 0, u, o->at[w].scale);
+    if (c->dense) {
+        bool inverse = o->step->train->staleness_rate[0] == 'i';
+        u.staleness = inverse ? hps_dense_staleness(c->dense) : 0;
+        hps_dense_apply(c->dense, u, o->at[w].scale);
+    }
+    hps_region_leave(HPS_REGION_UPDATE);
+}
+
+/* The worker has finished its clock. */
+static void finish(struct hps_server *v, int w)
+{
+    struct hps_server_impl *o = v->impl;
+    struct hps_server_worker *k = &v->worker[w];
+    const struct hps_heartbeat *said = &o->at[w].said;
+    long long n = batch_of(v, w);
+
+    if (o->opt.learns) apply(v, w);
+    take(v, w, HPS_CLOCK_APPLY);
+    v->examples += n;
+    v->steps += n > 0;
+    if (n > 0) *k = (struct hps_server_worker){ k->number, said->loss, n };
+    k->number = hps_steps_next(&o->opt.steps, k->number);
+    bool leaves = said->pause || said->stop || said->save || said->status;
+    o->at[w].state = ASKS;
+    if (!leaves && k->number < o->opt.steps.total) return;
+    o->at[w].state = LEFT;
+    o->nleft++;
+    if (o->opt.learns) hps_clock_leave(&v->clock, w);
+}
+
+/* Do for worker w what can be done now. Has anything been done? */
+static bool look(struct hps_server *v, int w)
+{
+    struct hps_server_impl *o = v->impl;
+    struct hps_channel *c = &o->step->channel[w];
+    enum state was = o->at[w].state;
+
+    if (was == ASKS && hps_ps_requests_arrived(hps_feeder_requests(o->feeder, w)) &&
+        may(v, w, HPS_CLOCK_PULL))
+        begin(v, w);
+    else if (was == PULLS && arrived(c))
+        pulled(v, w);
+    else if (was == PUSHES && arrived(c))
+        pushed(v, w);
+    else if (was == NORMS && hps_channel_norm_arrived(c))
+        clip(v, w);
+    else if (was == AGREES && hps_step_agree_arrived(&c->agree))
+        agreed(v, w);
+    else if (was == APPLIES && may(v, w, HPS_CLOCK_APPLY))
+        finish(v, w);
+    return o->at[w].state != was;
+}
+
+/* ---- a run ---- */
+
+static void join(struct hps_server *v)
+{
+    struct hps_server_impl *o = v->impl;
+
+    v->said = (struct hps_heartbeat){ 0 };
+    o->pause = false;
+    o->nleft = 0;
+    for (int w = 0; w < o->W; w++) {
+        bool over = v->worker[w].number >= o->opt.steps.total;
+        o->at[w].state = over ? LEFT : ASKS;
+        o->nleft += over;
+        if (o->opt.learns && over && !v->clock.left[w]) hps_clock_leave(&v->clock, w);
+        if (o->opt.learns && !over && v->clock.left[w]) hps_clock_join(&v->clock, w);
+    }
+}
+
+enum hps_status hps_server_run(struct hps_server *v, hps_server_watch *watch, void *arg)
+{
+    struct hps_server_impl *o = v->impl;
+
+    join(v);
+    while (o->nleft < o->W) {
+        bool any = false;
+        for (int w = 0; w < o->W; w++)
+            any |= look(v, w);
+        if (watch) o->pause |= watch(v, arg);
+        if (v->said.stop || v->said.save || v->said.status) o->pause = true;
+        if (any) continue;
+        hps_feeder_poll(o->feeder, true);
+        if (hps_wait_oversubscribed()) hps_sleep_s(20e-6);
+    }
+    return v->said.status;
+}

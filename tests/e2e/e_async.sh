@@ -1,0 +1,135 @@
+#!/bin/sh
+# Workers that do not wait for each other: one worker alone learns what bsp learns; an order that is
+# drawn gives the same bits each time, and all servers the same; several workers come to the quality
+# of one. A stop, a restart with as many workers, with others and with bsp train each batch once.
+# Checkpoints and evaluations come in between. What cannot be combined is refused by name.
+. "${srcdir:?}/tests/lib/lib.sh"
+. "$srcdir/tests/lib/data.sh"
+
+census
+layers=8
+# go RANKS ARGUMENT...: trains in runs/census
+go() {
+    n=$1
+    shift
+    ranks "$n" train "$srcdir/inputs/census.yaml" --set train.epochs=2 \
+        --set run.threads=1 "$@"
+}
+# run RANKS WORKERS SERVERS "CUTS" "UNITS" [ARGUMENT...]
+run() {
+    plan_file "$layers" "$4" "$5" '[]' "$2" >plan.json
+    n=$1 workers=$2 servers=$3
+    shift 5
+    go "$n" --set schedule.method=file --set schedule.plan=plan.json \
+        --set "train.workers=$workers" --set "storage.servers=$servers" "$@" >out 2>err
+    code=$?
+    loss=$(number runs/census/report.json train_loss)
+    auc=$(number runs/census/report.json test_auc)
+}
+# whole: the run ended well, and each example was trained in each epoch
+whole() {
+    [ "$code" = 0 ] || {
+        fail "it ended with $code"
+        tail -n 20 err
+    }
+    [ "$(number runs/census/report.json examples)" = 52098 ] ||
+        fail "$(number runs/census/report.json examples) examples were trained"
+}
+# good: and it learned as much as bsp
+good() {
+    whole
+    close "$auc" "$one_auc" 3e-3
+}
+fresh() {
+    echo "-- $1"
+    rm -rf runs
+}
+
+fresh 'one worker is as bsp'
+run 2 1 1 '' 1
+whole
+one_auc=$auc bsp=$loss
+for how in asp 'ssp --set train.staleness=3' 'hybrid --set train.staleness=1'; do
+    fresh "$how"
+    # shellcheck disable=SC2086 # words
+    run 2 1 1 '' 1 --set train.synchronization=$how
+    whole
+    close "$loss" "$bsp" 1e-6
+done
+fresh 'clipped'
+run 2 1 1 '' 1 --set train.clip=0.05
+bsp=$loss
+fresh 'clipped, two servers'
+run 3 1 2 '' 1 --set train.clip=0.05 --set train.synchronization=asp
+close "$loss" "$bsp" 1e-6
+
+for how in asp 'ssp --set train.staleness=2' 'hybrid --set train.staleness=2' \
+    'asp --set train.optimizer=adam --set train.learning_rate=0.002' \
+    'asp --set train.staleness_rate=inverse'; do
+    fresh "three workers, $how"
+    # shellcheck disable=SC2086 # words
+    run 4 3 1 '' 3 --set train.synchronization=$how
+    good
+done
+fresh 'two workers of two stages, two servers'
+run 6 2 2 '4' '2 2' --set train.synchronization=ssp --set train.staleness=1
+good
+fresh 'two workers of two ranks'
+run 5 2 1 '' 4 --set train.synchronization=asp
+good
+
+fresh 'drawn twice: the same bits'
+drawn() {
+    rm -rf runs
+    run "$@" --set train.synchronization=asp
+    whole
+}
+drawn 4 2 2 '' 2 --set train.interleaving=7
+first=$loss
+drawn 4 2 2 '' 2 --set train.interleaving=7
+[ "$loss" = "$first" ] || fail "$loss and $first are not the same bits"
+drawn 4 2 2 '' 2 --set train.interleaving=8
+[ "$loss" != "$first" ] || fail 'another seed draws the same order'
+drawn 3 2 1 '' 2 --set train.interleaving=7
+close "$loss" "$first" 1e-5
+
+fresh 'checkpoints and evaluations in between'
+run 4 3 1 '' 3 --set train.synchronization=asp --set train.eval_interval_steps=50 \
+    --set checkpoint.interval_steps=40
+good
+[ "$(grep -c 'checkpoint at step' err)" -ge 5 ] || fail 'it did not save'
+[ "$(grep -c 'test auc' err)" -ge 3 ] || fail 'it did not evaluate'
+
+echo '-- a stop, and on with as many workers, with others, with bsp'
+for next in '4 3 1 asp' '3 1 2 asp' '4 2 2 asp' '3 2 1 bsp' '2 2 0 bsp'; do
+    rm -rf runs
+    run 4 3 1 '' 3 --set train.synchronization=asp --set run.max_seconds=0.02
+    [ "$code" = 75 ] || fail "it did not stop but end with $code"
+    # shellcheck disable=SC2086 # words
+    set -- $next
+    [ "$4" = asp ] || set -- "$@" --restart "$(ls runs/census/checkpoint/*)"
+    ranks=$1 workers=$2 servers=$3 how=$4
+    shift 4
+    run "$ranks" "$workers" "$servers" '' "$workers" --set "train.synchronization=$how" "$@"
+    good
+    grep -q 'going on from' err || fail 'it did not go on'
+done
+
+echo '-- refused'
+refuse() { # PATTERN RANKS ARGUMENT...
+    pattern=$1 n=$2
+    shift 2
+    expect 65 "$pattern" go "$n" --set run.directory=runs/no "$@"
+}
+refuse 'asp needs servers' 2 --set train.synchronization=asp
+refuse 'hybrid needs servers' 2 --set train.synchronization=hybrid --set train.staleness=1
+refuse 'staleness: is a bound for ssp and hybrid, not for bsp' 2 --set train.staleness=1
+refuse 'staleness' 2 --set train.synchronization=ssp --set train.staleness=-1
+set -- --set storage.servers=1 --set train.synchronization=asp
+refuse 'schedule.replan is for bsp' 2 "$@" --set schedule.replan=true \
+    --set checkpoint.interval_steps=5
+refuse 'schedule.trial_steps is for bsp' 2 "$@" --set schedule.trial_steps=5
+refuse 'lamb needs the norm of a layer' 2 "$@" --set train.optimizer=lamb
+refuse 'clip: is not for hybrid' 2 --set storage.servers=1 --set train.synchronization=hybrid \
+    --set train.staleness=1 --set train.clip=1
+verdict

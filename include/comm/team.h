@@ -16,6 +16,7 @@ enum hps_tag {
     HPS_TAG_REPORT = 3,
     HPS_TAG_PUSH = 4,
     HPS_TAG_SAVE = 5,
+    HPS_TAG_RECORD = 6,
     HPS_TAG_ROWS = 8,
     HPS_TAG_PIPE = 16384
 };

@@ -38,6 +38,8 @@ struct hps_clock {
 /* No clock has begun. The order is that of arrival until hps_clock_draw or hps_clock_prescribe. */
 void hps_clock_init(struct hps_clock *clock, int W, long long staleness);
 void hps_clock_done(struct hps_clock *clock);
+/* Worker w has finished so many clocks, of a run that goes on. */
+void hps_clock_set(struct hps_clock *clock, int w, long long finished);
 /* Draw the order from now on; seed > 0. */
 void hps_clock_draw(struct hps_clock *clock, uint64_t seed);
 /* The events to come are these n, then any. Borrowed. */

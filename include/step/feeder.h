@@ -13,7 +13,7 @@ struct hps_feeder_opt {
     const struct hps_order *order;      /* of the examples; its key also seeds the negatives   */
     const struct hps_steps *steps;
     int ahead;                          /* steps that are read ahead                           */
-    long long first_step;
+    const long long *first;             /* the first step, of each parameter server            */
     bool learns;                        /* for training: a parameter server has one such feeder
                                            at a time                                           */
 };
@@ -29,7 +29,7 @@ enum hps_status hps_feeder_new(struct hps_feeder **feeder, const struct hps_net 
 /* Waits for steps that were fetched and not taken: all ranks have fetched as many. Collective. */
 void hps_feeder_free(struct hps_feeder *feeder);
 
-/* Fetch the next step's batch, from first_step on, and request its rows; after the last step, do
+/* Fetch the next step's batch, from the first one on, and request its rows; after the last step, do
  * nothing. Bad data HPS_DECK, a read error HPS_INPUT, with a message: the status is this rank's
  * own, agree before the step is taken. Collective, also after a failure, but does not wait for
  * other ranks. */

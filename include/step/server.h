@@ -22,13 +22,19 @@ struct hps_server {
     struct hps_server_worker *worker;   /* (W)                                                   */
     long long steps, examples;  /* batches of all workers that were applied                      */
     struct hps_heartbeat said;  /* since the run began: how many ranks wanted what               */
+    long long nevent;           /* since they were forgotten last, where opt records them ...    */
+    struct hps_clock_event *event;      /* ... (nevent)                                          */
     struct hps_server_impl *impl;
 };
 
 struct hps_server_opt {
     struct hps_steps steps;     /* of the training, or of an evaluation                          */
     bool learns;
-    long long first_step;       /* the clock that every worker begins with                       */
+    const long long *number;    /* (W) the clock that each worker begins with; NULL: the first   */
+    bool records;
+    long long nreplay;          /* the order of events is this ...                               */
+    const struct hps_clock_event *replay;   /* ... (nreplay), borrowed; NULL: as they come. When
+                                               it ends, workers pause                            */
 };
 
 /* What to do now and then during a run: ask workers to pause by returning true, for longer than one
@@ -42,6 +48,10 @@ void hps_server_free(struct hps_server *server);
 /* Serve until all workers have left; those with clocks to go work again in the next run. A status
  * is that of a worker, equal on all servers. Collective over the channels. */
 enum hps_status hps_server_run(struct hps_server *server, hps_server_watch *watch, void *arg);
+/* Begin a new list of events. */
+void hps_server_forget(struct hps_server *server);
+/* Have all events of the replay come? Pure. */
+bool hps_server_replayed(const struct hps_server *server);
 /* The mean loss of the last clocks of all workers. Pure. */
 double hps_server_loss(const struct hps_server *server);
 

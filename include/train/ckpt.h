@@ -31,13 +31,15 @@ struct hps_cursor {
                                  not wait for each other trained batches before their turn: */
     long long ndone;          /* so many, which are ...                                  */
     long long *done;          /* ... these, ascending; borrowed, but from hps_ckpt_peek  */
+    long long *number;        /* (workers) the next clock of each; NULL: `next`; as done */
     long long updates;        /* of the weights                                          */
     long long workers;        /* of the last steps                                       */
     enum hps_precision precision; /* of the last steps                                    */
     double seconds, usd, usd_idle, train_loss;
 };
 
-#define HPS_CKPT_DONE "/cursor/done"     /* dataset of them */
+#define HPS_CKPT_DONE "/cursor/done"     /* datasets of both */
+#define HPS_CKPT_NUMBER "/cursor/number"
 
 /* Texts that are stored beside the state; borrowed. */
 struct hps_ckpt_text {

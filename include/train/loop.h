@@ -4,6 +4,7 @@
 
 #include "step/metric.h"
 #include "train/adapt.h"
+#include "train/record.h"
 #include "train/report.h"
 
 /* The history of a run: the status written last, and the losses, equal on all ranks: one point a
@@ -39,6 +40,9 @@ struct hps_loop {
     double snapshot_share;          /* of this rank's rows, that a checkpoint may copy in memory */
     struct hps_adapt *adapt;    /* NULL: the plan stays                         */
     double made_s;              /* of building and loading this plan            */
+    struct hps_record *record;  /* of asynchronous workers; NULL: none is kept  */
+    long long nreplay;          /* and the order that a server follows ...      */
+    const struct hps_clock_event *replay;       /* ... (nreplay); NULL: none    */
     struct hps_loop_history *history; /* in and out: continued over a change of plan  */
 };
 

@@ -33,11 +33,12 @@ struct verb {
 
 static const struct verb verbs[] = {
     { "train", RANKS, true, hps_app_train,
-      "DECK [--set KEY=VALUE]... [--restart auto|never|FILE] [--check]",
+      "DECK [--set KEY=VALUE]... [--restart auto|never|FILE] [--check] [--replay DIRECTORY]",
       "trains the deck's network on all ranks, by a plan, and reports",
       SET "  --restart auto      from the newest whole checkpoint of the run directory (default)\n"
           "  --restart never     from step 0; old checkpoints go when the first new one is whole\n"
           "  --restart FILE      from this checkpoint\n"
+          "  --replay DIRECTORY  follow the order of updates that a run there recorded\n"
           "  --check             validate deck, data and plan, print the plan, run nothing\n",
       NULL },
     { "generate", ALONE, false, hps_app_generate,

@@ -52,6 +52,9 @@ static enum hps_status check_async(const struct hps_options *o, const struct hps
     if (strcmp(how, "bsp") != 0 && o->storage.servers == 0)
         return hps_deck_wrong(train, "synchronization", "%s needs servers, which apply gradients "
                               "as they come: storage.servers of at least 1", how);
+    if (o->train.record && !hps_train_is_async(&o->train))
+        return hps_deck_wrong(train, "record", "there is no order to record: under bsp it is "
+                              "always the same");
     if (!hps_train_is_async(&o->train)) return HPS_OK;
     if (o->sched.replan)
         return hps_deck_wrong(train, "synchronization", "schedule.replan is for bsp, not for %s",

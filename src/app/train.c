@@ -5,6 +5,7 @@
 #include "app/args.h"
 #include "app/layout.h"
 #include "app/plan_sequence.h"
+#include "app/recording.h"
 #include "app/start.h"
 #include "app/trial_plans.h"
 #include "app/verbs.h"
@@ -21,6 +22,7 @@
 
 struct request {
     const char *deck, *restart; /* auto, never or a file */
+    const char *replay;         /* the directory of a run, or NULL */
     bool check;
 };
 
@@ -178,9 +180,38 @@ static enum hps_status report(struct hps_job *j, const struct hps_loop *l,
     return written ? written : st;
 }
 
-static enum hps_status go(struct hps_job *j, const struct hps_start *s, bool never,
+/* Load the state to go on from, and which batches were trained before their turn. Workers that do
+ * not wait for each other go on each from its own clock, if they are as many as before. */
+static enum hps_status load(struct hps_job *j, const struct hps_start *s, struct hps_cursor *c)
+{
+    enum hps_status st = hps_start_load(s, j, c);
+
+    j->steps.ndone = c->ndone;
+    j->steps.done = c->done;
+    hps_step_set_steps(j->step, &j->steps);
+    if (!j->step->async) c->step = c->next;
+    if (!j->step->async || c->workers != j->o.train.workers) c->number = NULL;
+    return st;
+}
+
+/* The rank is ready for the first step of this start. */
+static void announce_start(const struct hps_job *j, const struct hps_cursor *c, bool finished,
+                           struct hps_rundir_state *status, double start_s)
+{
+    status->step = c->step;
+    status->steps = j->steps.total;
+    if (c->step > 0) status->checkpoint = c->step;
+    status->loss = c->train_loss;
+    HPS_SAY(HPS_INFO,
+            finished ? "the run is finished: step %lld of %lld; evaluating (%.2f s)"
+                     : "training: steps %lld to %lld, ready after %.2f s",
+            finished ? c->step : c->step + 1, j->steps.total, start_s);
+}
+
+static enum hps_status go(struct hps_job *j, const struct hps_start *s, const struct request *w,
                           const char *deck_text, struct hps_loop_history *history)
 {
+    struct hps_recording recording = { 0 };
     struct hps_cursor cursor = { .train_loss = NAN };
     struct hps_plan_sequence sequence = { .gpu_joules = NAN };
     struct hps_loop loop = { .run = &j->o.run,
@@ -191,40 +222,30 @@ static enum hps_status go(struct hps_job *j, const struct hps_start *s, bool nev
                              .data = j->train,
                              .test = j->test,
                              .steps = j->steps,
-                             .never = never,
+                             .never = strcmp(w->restart, "never") == 0,
                              .history = history };
     char *pool = hps_pool_text(j->pool);
     double load_s = hps_now_s();
     hps_watch_phase("loading the checkpoint",
                     hps_ckpt_bytes(j->net, &j->o.train) / HPS_CKPT_BYTES_S);
-    enum hps_status st = hps_start_load(s, j, &cursor), loop_st;
-    j->steps.ndone = cursor.ndone;
-    j->steps.done = cursor.done;
+    enum hps_status st = load(j, s, &cursor), loop_st;
     loop.steps = j->steps;
-    hps_step_set_steps(j->step, &j->steps);
-    if (!j->step->async) cursor.step = cursor.next;
     double start_s;
     struct before before = { cursor.step, cursor.seconds, { NULL, NULL } };
     bool finished = cursor.step >= j->steps.total;
     if (!st && !finished) st = look_back(&before, s, j, &cursor, pool);
+    if (!st && !finished) st = hps_recording_open(&recording, &loop, j, &cursor, pool, w->replay);
     cursor.precision = finished ? cursor.precision : j->dev.precision;
     cursor.workers = finished ? cursor.workers : j->o.train.workers;
 
     loop.text = (struct hps_ckpt_text){ j->shape, j->course, j->planning, deck_text, NULL, pool };
     loop.made_s = j->made_s + hps_now_s() - load_s;
-    history->status.step = cursor.step;
-    history->status.steps = j->steps.total;
-    if (cursor.step > 0) history->status.checkpoint = cursor.step;
-    history->status.loss = cursor.train_loss;
     if (!st && !finished)
         st = hps_ckpt_ready(&j->o.ckpt, &j->dir, hps_ckpt_bytes(j->net, &j->o.train), j->world);
     hps_watch_phase(NULL, 0);
     start_s = hps_now_s();
     if (!st) {
-        HPS_SAY(HPS_INFO,
-                finished ? "the run is finished: step %lld of %lld; evaluating (%.2f s)"
-                         : "training: steps %lld to %lld, ready after %.2f s",
-                finished ? cursor.step : cursor.step + 1, j->steps.total, start_s);
+        announce_start(j, &cursor, finished, &history->status, start_s);
         hps_stop_checkpoint_s(j->save_s);
         st = loop_st = finished ? HPS_OK : hps_plan_sequence_run(&sequence, j, &loop, &cursor);
         if (!loop_st || loop_st == HPS_AGAIN) {
@@ -233,6 +254,7 @@ static enum hps_status go(struct hps_job *j, const struct hps_start *s, bool nev
         }
     }
     free_layout(&before.was);
+    hps_recording_close(&recording);
     hps_plan_sequence_done(&sequence);
     hps_mem_free(pool);
     return st;
@@ -325,7 +347,6 @@ static enum hps_status train(struct hps_job *j, const struct request *w)
 {
     struct hps_start s = { 0 };
     struct hps_loop_history history = { .status = { "starting", 0, 0, NAN, NAN, NAN, -1, -1, -1 } };
-    bool never = strcmp(w->restart, "never") == 0;
     enum hps_status st = hps_rundir_open(&j->dir, &j->o.run, j->world);
     char *text = hps_deck_text(j->o.deck);
 
@@ -336,7 +357,7 @@ static enum hps_status train(struct hps_job *j, const struct request *w)
         st = hps_agree(j->world, hps_rundir_status(&j->dir, &history.status, HPS_ERROR));
         if (!st) st = prepare(j, w, &s, text);
         if (st == HPS_AGAIN && s.n > 0) status_at_start(&history.status, &s.cursor[0]);
-        if (!st) st = go(j, &s, never, text, &history);
+        if (!st) st = go(j, &s, w, text, &history);
         if (st == HPS_AGAIN) hps_stop_done();
         st = announce_end(j, &history.status, st);
         hps_watch_leave();
@@ -355,6 +376,7 @@ enum hps_status hps_app_train(int argc, char **argv, MPI_Comm world)
     struct hps_job job = { .world = world };
     const struct hps_arg table[] = { { "set", NULL, NULL, &set },
                                      { "restart", &w.restart, NULL, NULL },
+                                     { "replay", &w.replay, NULL, NULL },
                                      { "check", NULL, &w.check, NULL },
                                      { 0 } };
     enum hps_status st = hps_args_parse(argc, argv, table, 1, 1, &deck);

@@ -233,6 +233,13 @@ long long hps_steps_of_worker(const struct hps_steps *s, long long step, int w, 
     return 0;
 }
 
+long long hps_steps_clock(const struct hps_steps *s, long long step)
+{
+    long long epoch = step / s->per_epoch, whole = (s->per_epoch + s->W - 1) / s->W;
+
+    return epoch * whole + (step % s->per_epoch + s->W - 1) / s->W;
+}
+
 long long hps_steps_next(const struct hps_steps *s, long long step)
 {
     long long end = (step / s->per_epoch + 1) * s->per_epoch;

@@ -154,7 +154,8 @@ static enum hps_status make(struct loop *x, const struct hps_order *order,
 {
     const struct hps_trial_opt *o = x->o;
     struct hps_step_opt step = { o->train, o->storage, x->steps, o->seed, true };
-    struct hps_feeder_opt feed = { o->data, order, &x->steps, o->prefetch, 0, true };
+    const long long first = 0;
+    struct hps_feeder_opt feed = { o->data, order, &x->steps, o->prefetch, &first, true };
     enum hps_status st = hps_step_new(&x->step, &step, net, plan, team, dev);
 
     if (st) return st;

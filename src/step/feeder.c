@@ -74,7 +74,7 @@ static enum hps_status make_reader(struct hps_feeder *f, const struct hps_feeder
 
     r.slot = slot;
     if (needs(net, mine, &r, slot))
-        st = hps_reader_new(&f->reader, opt->data, opt->order, opt->steps, &r, opt->first_step);
+        st = hps_reader_new(&f->reader, opt->data, opt->order, opt->steps, &r, opt->first[0]);
     hps_mem_free(slot);
     return st;
 }
@@ -112,7 +112,7 @@ enum hps_status hps_feeder_new(struct hps_feeder **out, const struct hps_net *ne
     f->requests = hps_mem_new((size_t)n, sizeof(struct hps_ps_requests *));
     f->next = hps_mem_new((size_t)n, sizeof *f->next);
     for (int i = 0; i < n; i++)
-        f->next[i] = opt->first_step;
+        f->next[i] = opt->first[i];
     f->dev = dev;
     for (int i = 0; i < NSLOT; i++)
         f->slot[i].raw = hps_mem_new((size_t)steps->M, sizeof *f->slot[i].raw);

@@ -26,8 +26,23 @@ struct hps_server_impl {
     bool first;                 /* the first server: it speaks for all of them     */
     bool pause;
     struct at *at;              /* (W)                                             */
+    long long *last;            /* (W) clocks of the replay; NULL: none            */
+    size_t event_cap;
     int W, nleft;
 };
+
+/* Count each worker's clocks in the replay, so that it pauses behind the last one. */
+static void prescribe(struct hps_server *v)
+{
+    struct hps_server_impl *o = v->impl;
+
+    hps_clock_prescribe(&v->clock, o->opt.replay, o->opt.nreplay);
+    o->last = hps_mem_new((size_t)o->W, sizeof *o->last);
+    for (int w = 0; w < o->W; w++)
+        o->last[w] = v->clock.finished[w];
+    for (long long i = 0; i < o->opt.nreplay; i++)
+        o->last[o->opt.replay[i].worker] += o->opt.replay[i].act == HPS_CLOCK_APPLY;
+}
 
 struct hps_server *hps_server_new(struct hps_step *step, struct hps_feeder *feeder,
                                   const struct hps_server_opt *opt)
@@ -42,9 +57,12 @@ struct hps_server *hps_server_new(struct hps_step *step, struct hps_feeder *feed
     o->at = hps_mem_new((size_t)W, sizeof *o->at);
     v->impl = o;
     v->worker = hps_mem_new((size_t)W, sizeof *v->worker);
-    for (int w = 0; w < W; w++)
-        v->worker[w].number = opt->first_step;
     hps_clock_init(&v->clock, W, hps_train_staleness(train));
+    for (int w = 0; w < W; w++) {
+        v->worker[w].number = opt->number ? opt->number[w] : 0;
+        hps_clock_set(&v->clock, w, hps_steps_clock(&opt->steps, v->worker[w].number));
+    }
+    if (opt->replay) prescribe(v);
     if (opt->learns && train->interleaving > 0)
         hps_clock_draw(&v->clock, (uint64_t)train->interleaving);
     return v;
@@ -55,6 +73,8 @@ void hps_server_free(struct hps_server *v)
     if (!v) return;
     hps_clock_done(&v->clock);
     hps_mem_free(v->worker);
+    hps_mem_free(v->event);
+    hps_mem_free(v->impl->last);
     hps_mem_free(v->impl->at);
     hps_mem_free(v->impl);
     hps_mem_free(v);
@@ -86,7 +106,32 @@ static bool may(const struct hps_server *v, int w, enum hps_clock_act act)
 
 static void take(struct hps_server *v, int w, enum hps_clock_act act)
 {
-    if (v->impl->opt.learns) hps_clock_take(&v->clock, (struct hps_clock_event){ w, act });
+    struct hps_server_impl *o = v->impl;
+    struct hps_clock_event e = { w, act };
+
+    if (!o->opt.learns) return;
+    hps_clock_take(&v->clock, e);
+    if (!o->opt.records) return;
+    hps_mem_grow(&v->event, &o->event_cap, (size_t)v->nevent + 1, sizeof *v->event);
+    v->event[v->nevent++] = e;
+}
+
+void hps_server_forget(struct hps_server *v)
+{
+    v->nevent = 0;
+}
+
+bool hps_server_replayed(const struct hps_server *v)
+{
+    return v->impl->opt.replay && v->clock.n >= v->impl->opt.nreplay;
+}
+
+/* Is this clock the worker's last one in the replay? */
+static bool ends(const struct hps_server *v, int w)
+{
+    const struct hps_server_impl *o = v->impl;
+
+    return o->last && v->clock.finished[w] + 1 >= o->last[w];
 }
 
 /* ---- a clock of a worker ---- */
@@ -104,7 +149,7 @@ static void begin(struct hps_server *v, int w)
     take(v, w, HPS_CLOCK_PULL);
     hps_feeder_fetch(o->feeder, w);
     if (o->first)
-        mine = (struct hps_heartbeat){ .pause = o->pause, .steps = v->steps,
+        mine = (struct hps_heartbeat){ .pause = o->pause || ends(v, w), .steps = v->steps,
                                        .mean_loss = hps_server_loss(v) };
     if (!isfinite(mine.mean_loss)) mine.mean_loss = 0;
     hps_step_agree_begin(&c->agree, &mine);
@@ -234,7 +279,8 @@ static void join(struct hps_server *v)
     o->pause = false;
     o->nleft = 0;
     for (int w = 0; w < o->W; w++) {
-        bool over = v->worker[w].number >= o->opt.steps.total;
+        bool over = v->worker[w].number >= o->opt.steps.total ||
+                    (o->last && v->clock.finished[w] >= o->last[w]);
         o->at[w].state = over ? LEFT : ASKS;
         o->nleft += over;
         if (o->opt.learns && over && !v->clock.left[w]) hps_clock_leave(&v->clock, w);

@@ -12,7 +12,7 @@
 static enum hps_status serve(struct hps_step *s, struct hps_feeder *f,
                              const struct hps_steps *steps)
 {
-    struct hps_server_opt opt = { *steps, false, 0 };
+    struct hps_server_opt opt = { .steps = *steps };
     struct hps_server *server = hps_server_new(s, f, &opt);
     enum hps_status st = hps_server_run(server, NULL, NULL);
 
@@ -78,7 +78,8 @@ enum hps_status hps_evaluate(struct hps_step *s, const struct hps_data *data,
     hps_watch_phase("the evaluation", 0);
     hps_metric_clear(metric);
     hps_metric_of(metric, s->net->layer[s->net->L - 1].score);
-    struct hps_feeder_opt feed = { data, &order, &steps, opt->prefetch, 0, false };
+    long long *first = hps_mem_new((size_t)steps.W, sizeof *first);
+    struct hps_feeder_opt feed = { data, &order, &steps, opt->prefetch, first, false };
     enum hps_status st =
         hps_step_feeder(&feeder, s, &feed);
     if (!st) {
@@ -87,6 +88,7 @@ enum hps_status hps_evaluate(struct hps_step *s, const struct hps_data *data,
         hps_count_resume();
         hps_feeder_free(feeder);
     }
+    hps_mem_free(first);
     hps_watch_phase(NULL, 0);
     s->busy_s = busy_s;
     s->other_bytes -= hps_step_bytes(s) - bytes;

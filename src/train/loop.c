@@ -358,6 +358,16 @@ static void drop(struct hps_loop_change *change)
     *change = (struct hps_loop_change){ NULL, NULL };
 }
 
+/* The next clock of each worker (W). To free. */
+static long long *clocks_of(const struct hps_cursor *c, int W)
+{
+    long long *number = hps_mem_new((size_t)W, sizeof *number);
+
+    for (int w = 0; w < W; w++)
+        number[w] = c->number ? c->number[w] : c->next;
+    return number;
+}
+
 enum hps_status hps_loop_run(const struct hps_loop *l, struct hps_cursor *cursor,
                              struct hps_loop_change *change, MPI_Comm world)
 {
@@ -369,10 +379,15 @@ enum hps_status hps_loop_run(const struct hps_loop *l, struct hps_cursor *cursor
     const struct hps_step *step = l->step;
 
     *change = (struct hps_loop_change){ NULL, NULL };
-    struct hps_feeder_opt feed = { l->data, &order, &l->steps, l->data_opt->prefetch,
-                                   cursor->next, true };
+    s.number = clocks_of(cursor, l->steps.W);
+    const long long *first = s.number + (step->team->worker > 0 ? step->team->worker : 0);
+    struct hps_feeder_opt feed = { l->data, &order, &l->steps, l->data_opt->prefetch, first,
+                                   true };
     enum hps_status st = hps_step_feeder(&s.feeder, step, &feed);
-    if (st) return st;
+    if (st) {
+        hps_mem_free(s.number);
+        return st;
+    }
     if (l->history->loss_every == 0) l->history->loss_every = 1;
     s.began_s = s.said_s = s.saved_s = hps_now_s();
     s.said_examples = cursor->examples;
@@ -386,6 +401,7 @@ enum hps_status hps_loop_run(const struct hps_loop *l, struct hps_cursor *cursor
     l->history->status.loss = cursor->train_loss;
     hps_step_agree_done(&s.agree);
     hps_mem_free(s.done);
+    hps_mem_free(s.number);
     l->step->other_bytes += hps_feeder_bytes(s.feeder);
     hps_feeder_free(s.feeder);
     return st;

@@ -30,7 +30,7 @@ struct async {
 /* What the first server tells all ranks at a cut. */
 struct cut {
     long long steps, examples, next, ndone;
-    int save, evaluate, over;
+    int save, evaluate, over, replayed;
 };
 
 /* ---- servers ---- */
@@ -87,6 +87,7 @@ static struct cut cut_of(const struct async *a)
     for (int w = 0; w < steps->W; w++)
         c.next = a->server->worker[w].number < c.next ? a->server->worker[w].number : c.next;
     c.over = c.next >= steps->total;
+    c.replayed = hps_server_replayed(a->server);
     c.ndone = c.steps - c.next;
     return c;
 }
@@ -187,6 +188,10 @@ static struct cut take_cut(struct async *a)
     s->done = hps_mem_new((size_t)now.ndone, sizeof *s->done);
     if (hps_rank() == root) list_done(a, &now, s->done);
     HPS_MPI(MPI_Bcast(s->done, (int)now.ndone, MPI_LONG_LONG, root, s->world));
+    for (int w = 0; w < s->l->steps.W && a->server; w++)
+        s->number[w] = a->server->worker[w].number;
+    HPS_MPI(MPI_Bcast(s->number, s->l->steps.W, MPI_LONG_LONG, root, s->world));
+    c->number = s->number;
     c->step = now.steps;
     c->examples = now.examples;
     c->next = now.next;
@@ -199,11 +204,27 @@ static struct cut take_cut(struct async *a)
     return now;
 }
 
-/* Save, and wait until the file is whole. Collective. */
-static enum hps_status save(struct hps_loop_state *s)
+/* What the servers did up to this cut, before its checkpoint: a run that goes on from there can be
+ * replayed too. Collective. */
+static enum hps_status record(struct async *a)
 {
+    struct hps_server *v = a->server;
+    enum hps_status st = hps_record_add(a->s->l->record, v ? v->nevent : 0, v ? v->event : NULL,
+                                        a->s->c->step, a->s->world);
+
+    if (v) hps_server_forget(v);
+    return st;
+}
+
+/* Save, and wait until the file is whole. Collective. */
+static enum hps_status save(struct async *a)
+{
+    struct hps_loop_state *s = a->s;
+    enum hps_status st = HPS_OK;
+
     if (s->begun == s->c->step) return HPS_OK;
-    enum hps_status st = hps_loop_save(s);
+    if (s->l->record) st = record(a);
+    if (!st) st = hps_loop_save(s);
     return st ? st : hps_loop_finish_saving(s);
 }
 
@@ -222,14 +243,15 @@ static enum hps_status stretch(struct async *a, bool *stop, bool *over)
     if (all.status) return all.status;
     settle_loss(a);
     struct cut now = take_cut(a);
-    *stop = all.stop > 0;
+    *stop = all.stop > 0 || now.replayed;
     *over = now.over;
+    if (now.replayed && !now.over) s->reason = "the record ends";
     if (!isfinite(s->c->train_loss)) {
         HPS_SAY(HPS_ERROR, "the loss of step %lld is not finite: lower train.learning_rate, or set "
                 "train.clip", s->c->step);
         return HPS_DECK;
     }
-    if (now.save || *stop || *over) st = save(s);
+    if (now.save || *stop || *over) st = save(a);
     if (!st && now.evaluate && !*over) st = hps_loop_evaluate(s);
     return st;
 }
@@ -238,7 +260,9 @@ static enum hps_status begin(struct async *a)
 {
     struct hps_loop_state *s = a->s;
     const struct hps_step *step = s->l->step;
-    struct hps_server_opt opt = { s->l->steps, true, s->c->next };
+    struct hps_server_opt opt = { .steps = s->l->steps, .learns = true, .number = s->number,
+                                  .records = s->l->record != NULL, .nreplay = s->l->nreplay,
+                                  .replay = s->l->replay };
     enum hps_status st = HPS_OK;
 
     for (int i = 0; i < step->nchannel; i++) {
@@ -252,8 +276,9 @@ static enum hps_status begin(struct async *a)
 
 enum hps_status hps_loop_async(struct hps_loop_state *s)
 {
-    struct async a = { .s = s, .number = s->c->next, .before = s->c->step, .cut = s->c->step,
-                       .examples = s->c->examples };
+    int worker = s->l->step->team->worker;
+    struct async a = { .s = s, .number = s->number[worker < 0 ? 0 : worker],
+                       .before = s->c->step, .cut = s->c->step, .examples = s->c->examples };
     bool stop = false, over = s->c->next >= s->l->steps.total;
     enum hps_status st = begin(&a);
 
@@ -264,6 +289,7 @@ enum hps_status hps_loop_async(struct hps_loop_state *s)
     if (st) return st;
     HPS_MPI(MPI_Bcast(s->c, (int)sizeof *s->c, MPI_BYTE, 0, s->world));
     s->c->done = s->done;
+    s->c->number = s->number;
     hps_loop_progress(s, true);
     if (stop) hps_stop_done();
     if (over) return HPS_OK;

@@ -26,6 +26,7 @@ struct hps_loop_state {
     double began_s;
     const char *reason;             /* why this rank requests to stop                        */
     long long *done;                /* (cursor's ndone) batches that were trained early; owned */
+    long long *number;              /* (workers) the next clock of each; owned               */
 };
 
 /* The run's account of seconds: on begins one, off adds the seconds since the last call. */

@@ -87,6 +87,7 @@ char *hps_ckpt_course(const struct hps_deck *deck, const struct hps_train_opt *t
 {
     static const char *const harmless[] = { "data.train", "data.test", "data.prefetch",
                                             "train.epochs", "train.steps", "train.workers",
+                                            "train.record", "train.interleaving",
                                             "train.eval_interval_steps",
                                             "train.log_interval_seconds", "train.precision",
                                             NULL };
@@ -314,15 +315,26 @@ static enum hps_precision precision_of(struct hps_h5 *h)
     return is;
 }
 
-/* The batches that were trained before their turn. */
+static enum hps_status get_longs(struct hps_h5 *h, const char *name, long long n, long long **x)
+{
+    *x = hps_mem_new((size_t)n, sizeof **x);
+    return hps_h5_get(h, name, H5T_NATIVE_LLONG, 0, n, 0, *x);
+}
+
+/* The batches that were trained before their turn, and the workers' clocks. */
 static enum hps_status get_done(struct hps_h5 *h, struct hps_cursor *c)
 {
     enum hps_status st = hps_h5_get_long(h, "/", "ndone", &c->ndone, false);
 
-    if (st || c->ndone == 0) return st;
-    if (c->ndone < 0 || c->ndone > INT_MAX || c->next + c->ndone != c->step) return HPS_DECK;
-    c->done = hps_mem_new((size_t)c->ndone, sizeof *c->done);
-    return hps_h5_get(h, HPS_CKPT_DONE, H5T_NATIVE_LLONG, 0, c->ndone, 0, c->done);
+    if (st) return st;
+    if (c->ndone < 0 || c->ndone > INT_MAX || c->workers < 1 || c->workers > INT_MAX) {
+        c->ndone = 0;
+        return HPS_DECK;
+    }
+    if (c->ndone > 0) st = get_longs(h, HPS_CKPT_DONE, c->ndone, &c->done);
+    if (!st && hps_h5_has(h, HPS_CKPT_NUMBER))
+        st = get_longs(h, HPS_CKPT_NUMBER, c->workers, &c->number);
+    return st;
 }
 
 static enum hps_status peek(struct hps_h5 *h, const char *path, const char *shape,
@@ -362,15 +374,23 @@ static enum hps_status peek(struct hps_h5 *h, const char *path, const char *shap
     return st;
 }
 
+static void bcast_longs(long long **x, long long n, MPI_Comm world)
+{
+    if (!*x) *x = hps_mem_new((size_t)n, sizeof **x);
+    HPS_MPI(MPI_Bcast(*x, (int)n, MPI_LONG_LONG, 0, world));
+}
+
 static void bcast_cursor(struct hps_cursor *c, MPI_Comm world)
 {
-    long long *done = c->done;
+    long long *done = c->done, *number = c->number;
+    bool clocks;
 
     HPS_MPI(MPI_Bcast(c, (int)sizeof *c, MPI_BYTE, 0, world));
+    clocks = c->number != NULL;                 /* of rank 0 */
     c->done = done;
-    if (c->ndone == 0) return;
-    if (!c->done) c->done = hps_mem_new((size_t)c->ndone, sizeof *c->done);
-    HPS_MPI(MPI_Bcast(c->done, (int)c->ndone, MPI_LONG_LONG, 0, world));
+    c->number = number;
+    if (c->ndone > 0) bcast_longs(&c->done, c->ndone, world);
+    if (clocks) bcast_longs(&c->number, c->workers, world);
 }
 
 enum hps_status hps_ckpt_peek(const char *path, const char *shape, const char *course,
@@ -381,7 +401,7 @@ enum hps_status hps_ckpt_peek(const char *path, const char *shape, const char *c
     int bad = 0, length = 0;
 
     *planning = NULL;
-    cursor->done = NULL;
+    cursor->done = cursor->number = NULL;
     cursor->ndone = 0;
     if (hps_rank() == 0) {
         struct hps_h5 h;
@@ -407,7 +427,8 @@ enum hps_status hps_ckpt_peek(const char *path, const char *shape, const char *c
 void hps_cursor_done(struct hps_cursor *c)
 {
     hps_mem_free(c->done);
-    c->done = NULL;
+    hps_mem_free(c->number);
+    c->done = c->number = NULL;
     c->ndone = 0;
 }
 

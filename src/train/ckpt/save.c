@@ -58,12 +58,22 @@ static enum hps_status put_texts(struct hps_h5 *h, const struct hps_cursor *c,
     return st;
 }
 
-/* The batches that were trained before their turn. */
+static enum hps_status put_longs(struct hps_h5 *h, const char *name, long long n,
+                                 const long long *x)
+{
+    enum hps_status st = hps_h5_make(h, name, H5T_NATIVE_LLONG, n, 0, 0);
+
+    return st ? st : hps_h5_put(h, name, H5T_NATIVE_LLONG, 0, n, 0, x);
+}
+
+/* The batches that were trained before their turn, and the workers' clocks. */
 static enum hps_status put_done(struct hps_h5 *h, const struct hps_cursor *c)
 {
-    if (c->ndone == 0) return HPS_OK;
-    enum hps_status st = hps_h5_make(h, HPS_CKPT_DONE, H5T_NATIVE_LLONG, c->ndone, 0, 0);
-    return st ? st : hps_h5_put(h, HPS_CKPT_DONE, H5T_NATIVE_LLONG, 0, c->ndone, 0, c->done);
+    enum hps_status st = HPS_OK;
+
+    if (c->ndone > 0) st = put_longs(h, HPS_CKPT_DONE, c->ndone, c->done);
+    if (!st && c->number) st = put_longs(h, HPS_CKPT_NUMBER, c->workers, c->number);
+    return st;
 }
 
 /* Create the file, without the data of the ranks. Rank 0. */

@@ -36,6 +36,8 @@ extern const struct hps_field hps_train_fields[];
 bool hps_train_is_async(const struct hps_train_opt *opt);
 /* Are dense gradients summed over the workers in every step? Pure. */
 bool hps_train_sums_dense(const struct hps_train_opt *opt);
+/* Is the rate of an update divided by its staleness? Pure. */
+bool hps_train_slows_stale(const struct hps_train_opt *opt);
 /* How many clocks a pull may lag behind; HPS_TRAIN_UNBOUNDED. Pure. */
 long long hps_train_staleness(const struct hps_train_opt *opt);
 enum { HPS_TRAIN_UNBOUNDED = -1 };

@@ -50,6 +50,9 @@ void hps_exchange_push_end(struct hps_exchange *ps);
 double hps_exchange_norm2(struct hps_exchange *ps);
 /* The rule on my rows that somebody read in this step. Local. */
 void hps_exchange_apply(struct hps_exchange *ps, const struct hps_rule *rule);
+/* The rule on some of them: the i-th, in the order of r->merged, for the n numbers i; on a host. */
+void hps_exchange_apply_some(struct hps_exchange *ps, const struct hps_rule *rule, size_t n,
+                             const int *number);
 /* Have the rows, and after push_begin the gradients, all come to me? Never blocks. */
 bool hps_exchange_arrived(struct hps_exchange *ps);
 /* Let rows and gradients make progress. Never blocks. */

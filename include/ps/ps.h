@@ -2,7 +2,7 @@
  * read it, or all over dedicated servers (comm/team.h), which train nothing. This is the only door
  * to them; floors above include no other header of ps, but for ps/cyclic.h (which owner has which
  * row), ps/snapshot.h (rows as a checkpoint reads them), and for workers that are not synchronous
- * ps/dense.h (dense weights on servers) and ps/clock.h (who is served when).
+ * ps/dense.h (dense weights on servers), ps/clock.h (who is served when), ps/versions.h.
  *
  * A step is begin; for each micro-batch, pull before a forward and, where one learns, gradients
  * into the lookup in its backward; then push_begin, push_end, norm2 where gradients are clipped,
@@ -20,6 +20,7 @@
 #include "net/opt.h"
 #include "ps/cyclic.h"
 #include "ps/storage_opt.h"
+#include "ps/versions.h"
 
 struct hps_ps_opt {
     const struct hps_train_opt *train;  /* borrowed */
@@ -83,6 +84,9 @@ double hps_ps_norm2(struct hps_ps *ps);
  * read (on a server 0, for all): on my rows that this step read. Gradients are scaled first.
  * Local. */
 void hps_ps_apply(struct hps_ps *ps, int stage, struct hps_update update, float scale);
+/* On a server, of a parameter server of one worker: how stale the gradients of rows were that it
+ * applied. Local. */
+struct hps_staleness hps_ps_staleness(const struct hps_ps *ps);
 /* Has all come that serve or push_end would wait for? Never blocks. */
 bool hps_ps_arrived(struct hps_ps *ps);
 /* Let rows and gradients make progress. Never blocks. */

@@ -22,6 +22,7 @@ struct hps_server {
     struct hps_server_worker *worker;   /* (W)                                                   */
     long long steps, examples;  /* batches of all workers that were applied                      */
     struct hps_heartbeat said;  /* since the run began: how many ranks wanted what               */
+    struct hps_staleness staleness; /* of gradients of dense weights that were applied       */
     long long nevent;           /* since they were forgotten last, where opt records them ...    */
     struct hps_clock_event *event;      /* ... (nevent)                                          */
     struct hps_server_impl *impl;

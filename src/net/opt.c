@@ -75,6 +75,11 @@ bool hps_train_sums_dense(const struct hps_train_opt *opt)
     return !hps_train_is_async(opt) || is(opt->synchronization, "hybrid");
 }
 
+bool hps_train_slows_stale(const struct hps_train_opt *opt)
+{
+    return is(opt->staleness_rate, "inverse");
+}
+
 long long hps_train_staleness(const struct hps_train_opt *opt)
 {
     return is(opt->synchronization, "asp") ? HPS_TRAIN_UNBOUNDED : opt->staleness;

@@ -37,6 +37,11 @@ void hps_ps_begin(struct hps_ps *p, struct hps_ps_requests *requests)
     clear_lookups(p);
     for (int i = 0; i < p->ntable; i++)
         hps_exchange_pull_begin(work_on(p, i), p->group[p->table[i].group].step);
+    for (int i = 0; i < p->ntable && p->versioned; i++) {
+        const struct hps_request_step *r = p->group[p->table[i].group].step;
+        hps_versions_pull(&p->table[i].versions, &p->table[i].pulled, (size_t)r->nmerge,
+                          r->merged_host);
+    }
 }
 
 /* What layer l gets for micro-batch m of table t. */
@@ -91,15 +96,46 @@ double hps_ps_norm2(struct hps_ps *p)
     return sum;
 }
 
+/* Rows whose gradients are as stale have one rate. */
+static void apply_stale(struct hps_ps *p, struct hps_ps_table *t, struct hps_update update,
+                        float scale)
+{
+    const struct hps_pulled *k = &t->pulled;
+
+    hps_versions_apply(&t->versions, &t->pulled, p->group[t->group].step->merged_host,
+                       &p->staleness);
+    for (size_t i = 0, end; i < k->n; i = end) {
+        end = i + 1;
+        while (end < k->n && k->staleness[k->order[end]] == k->staleness[k->order[i]])
+            end++;
+        update.staleness = k->staleness[k->order[i]];
+        struct hps_rule rule = hps_opt_rule(p->train, &t->table->shape->override, update);
+        rule.scale = scale;
+        hps_exchange_apply_some(t->exchange, &rule, end - i, k->order + i);
+    }
+}
+
 void hps_ps_apply(struct hps_ps *p, int stage, struct hps_update update, float scale)
 {
     for (int i = 0; i < p->ntable; i++) {
-        const struct hps_ps_table *t = &p->table[i];
+        struct hps_ps_table *t = &p->table[i];
         if (t->stage != stage) continue;
+        if (p->versioned && hps_train_slows_stale(p->train)) {
+            apply_stale(p, t, update, scale);
+            continue;
+        }
+        if (p->versioned)
+            hps_versions_apply(&t->versions, &t->pulled, p->group[t->group].step->merged_host,
+                               &p->staleness);
         struct hps_rule rule = hps_opt_rule(p->train, &t->table->shape->override, update);
         rule.scale = scale;
         hps_exchange_apply(t->exchange, &rule);
     }
+}
+
+struct hps_staleness hps_ps_staleness(const struct hps_ps *p)
+{
+    return p->staleness;
 }
 
 bool hps_ps_arrived(struct hps_ps *p)

@@ -5,6 +5,7 @@
 #include "ps/exchange.h"
 #include "ps/ps.h"
 #include "ps/staging.h"
+#include "ps/versions.h"
 
 /* A table of which I have a shard. */
 struct hps_ps_table {
@@ -13,7 +14,9 @@ struct hps_ps_table {
     int stage;                          /* the first of my stages that reads it; 0 on a server   */
     int next;                           /* the micro-batch whose rows are awaited next           */
     struct hps_table *table;
-    bool borrowed;                      /* the table is another parameter server's              */
+    bool borrowed;                      /* table and versions are another parameter server's    */
+    struct hps_versions versions;       /* where workers are not synchronous, of my rows        */
+    struct hps_pulled pulled;           /* and what this worker pulled                          */
     struct hps_exchange *exchange;
 };
 
@@ -42,6 +45,8 @@ struct hps_ps {
     int ntable, ngroup;                 /* those whose rows I read, or own a part of: readers own
                                            them where there are no dedicated servers             */
     MPI_Comm servers;                   /* dedicated ones; owned; NULL: none, or I am not one    */
+    bool versioned;                     /* a server of workers that are not synchronous          */
+    struct hps_staleness staleness;     /* of the gradients of rows that it applied              */
     int M;                              /* of the step under way                                 */
     struct hps_ps_table *table;
     struct hps_ps_group *group;

@@ -284,10 +284,13 @@ static enum hps_status make_tables(struct hps_ps *s, const struct hps_net *net,
         t->borrowed = opt->tables != NULL;
         if (t->borrowed) {
             t->table = opt->tables->table[i].table;
+            t->versions = opt->tables->table[i].versions;
             continue;
         }
         struct hps_table_opt own = { o.part, o.parts, opt->train, opt->seed, g->tier, g->slots };
         st = hps_table_new(&t->table, net, t->index, dev, &own);
+        if (!st && s->versioned)
+            t->versions.of = hps_mem_new((size_t)t->table->nrow, sizeof *t->versions.of);
     }
     return st;
 }
@@ -323,7 +326,8 @@ enum hps_status hps_ps_new(struct hps_ps **out, const struct hps_net *net,
                           .team = team,
                           .servers = MPI_COMM_NULL,
                           .dev = dev,
-                          .train = opt->train };
+                          .train = opt->train,
+                          .versioned = team->serves && opt->worker != HPS_PS_ALL_WORKERS };
     s->group = hps_mem_new((size_t)net->ntable, sizeof *s->group);
     s->table = hps_mem_new((size_t)net->ntable, sizeof *s->table);
     s->layer_table = hps_mem_new((size_t)net->L, sizeof *s->layer_table);
@@ -350,7 +354,11 @@ void hps_ps_free(struct hps_ps *s)
     if (!s) return;
     for (int i = 0; i < s->ntable; i++) {
         hps_exchange_free(s->table[i].exchange);
-        if (!s->table[i].borrowed) hps_table_free(s->table[i].table);
+        if (!s->table[i].borrowed) {
+            hps_table_free(s->table[i].table);
+            hps_mem_free(s->table[i].versions.of);
+        }
+        hps_pulled_free(&s->table[i].pulled);
     }
     for (int g = 0; g < s->ngroup; g++) {
         hps_shm_free(s->group[g].shm);

@@ -217,8 +217,9 @@ static void apply(struct hps_server *v, int w)
     hps_region_enter(HPS_REGION_UPDATE, 0);
     hps_ps_apply(c->ps, 0, u, o->at[w].scale);
     if (c->dense) {
-        bool inverse = o->step->train->staleness_rate[0] == 'i';
-        u.staleness = inverse ? hps_dense_staleness(c->dense) : 0;
+        long long stale = hps_dense_staleness(c->dense);
+        hps_staleness_add(&v->staleness, stale);
+        u.staleness = hps_train_slows_stale(o->step->train) ? stale : 0;
         hps_dense_apply(c->dense, u, o->at[w].scale);
     }
     hps_region_leave(HPS_REGION_UPDATE);

@@ -60,6 +60,8 @@ void hps_exchange_free(struct hps_exchange *p)
     hps_mirror_free(&p->all, p->dev);
     hps_mem_free(p->first_of);
     hps_mem_free(p->at);
+    hps_mem_free(p->some);
+    hps_mem_free(p->some_start);
     hps_mem_free(p->sent);
     hps_mem_free(p->sent_first);
     hps_mem_free(p->remote_first);
@@ -259,6 +261,17 @@ static struct hps_row_sums sums_of(const struct hps_exchange *p)
     return (struct hps_row_sums){ p->grad.device, r->merge_start, r->merge_from };
 }
 
+/* Sum up the gradients of each row, unless they are summed. */
+static void sum_up(struct hps_exchange *p)
+{
+    struct hps_row_sums g = sums_of(p);
+
+    if (!g.start) return;
+    hps_mirror_grow(&p->sum, p->dev, (size_t)p->r->nmerge * (size_t)p->dim);
+    p->dev->ops->rows->sum(p->dev, p->dim, (size_t)p->r->nmerge, &g, p->sum.device);
+    p->summed = true;
+}
+
 double hps_exchange_norm2(struct hps_exchange *p)
 {
     size_t n = (size_t)p->r->nmerge * (size_t)p->dim;
@@ -266,12 +279,7 @@ double hps_exchange_norm2(struct hps_exchange *p)
 
     assert(p->pushed || n == 0);
     if (n == 0) return 0;
-    struct hps_row_sums g = sums_of(p);
-    if (g.start) {
-        hps_mirror_grow(&p->sum, p->dev, n);
-        p->dev->ops->rows->sum(p->dev, p->dim, (size_t)p->r->nmerge, &g, p->sum.device);
-        p->summed = true;
-    }
+    sum_up(p);
     p->dev->ops->dense->norm2(p->dev, n, sums_of(p).row, &sum);
     return sum;
 }
@@ -283,6 +291,22 @@ void hps_exchange_apply(struct hps_exchange *p, const struct hps_rule *rule)
 
     assert(p->pushed || r->nmerge == 0);
     if (r->nmerge > 0) hps_table_apply(p->table, rule, (size_t)r->nmerge, r->merged, &g);
+}
+
+void hps_exchange_apply_some(struct hps_exchange *p, const struct hps_rule *rule, size_t n,
+                             const int *number)
+{
+    hps_mem_grow(&p->some, &p->some_cap, n, sizeof *p->some);
+    hps_mem_grow(&p->some_start, &p->some_start_cap, n + 1, sizeof *p->some_start);
+    sum_up(p);
+    for (size_t i = 0; i < n; i++) {
+        p->some[i] = p->r->merged_host[number[i]];
+        p->some_start[i] = (int)i;
+    }
+    p->some_start[n] = (int)n;
+    struct hps_row_sums g = { sums_of(p).row, p->some_start, number };
+    if (n > 0) hps_table_apply(p->table, rule, n, p->some, &g);
+    p->dev->ops->sync(p->dev);                  /* what it reads is the caller's, or scratch */
 }
 
 bool hps_exchange_arrived(struct hps_exchange *p)

@@ -53,7 +53,8 @@ struct hps_exchange {
     int *sent, *sent_first;     /* (parts) rows sent to a member, and the first one's number */
     size_t *remote_first, nremote; /* (parts) where `out` and the end of grad have a member's */
     int mine_at, next;          /* my own row and the micro-batch that pull_end takes next */
-    size_t first_cap, at_cap;
+    int *some, *some_start;     /* scratch: rows that are updated by themselves, CSR starts */
+    size_t first_cap, at_cap, some_cap, some_start_cap;
     double bytes;
 };
 

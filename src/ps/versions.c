@@ -1,0 +1,72 @@
+/* versions.c - counts gradients by row. */
+#include "ps/versions.h"
+
+#include "base/mem.h"
+
+static int bin_of(long long staleness)
+{
+    int bin = staleness < 4 ? (int)staleness : 4;
+
+    for (long long up = 8; staleness >= up && bin < HPS_STALENESS_BINS - 1; up *= 2)
+        bin++;
+    return bin;
+}
+
+long long hps_staleness_from(int bin)
+{
+    return bin < 4 ? bin : 4LL << (bin - 4);
+}
+
+void hps_staleness_add(struct hps_staleness *s, long long staleness)
+{
+    s->n[bin_of(staleness)]++;
+    s->sum += (double)staleness;
+    s->max = staleness > s->max ? staleness : s->max;
+}
+
+void hps_pulled_free(struct hps_pulled *p)
+{
+    hps_mem_free(p->version);
+    hps_mem_free(p->staleness);
+    hps_mem_free(p->order);
+}
+
+void hps_versions_pull(const struct hps_versions *v, struct hps_pulled *p, size_t n,
+                       const int *row)
+{
+    p->n = n;
+    hps_mem_grow(&p->version, &p->cap[0], n, sizeof *p->version);
+    for (size_t i = 0; i < n; i++)
+        p->version[i] = v->of[row[i]];
+}
+
+/* A counting sort; staleness is at most `max`. */
+static void sort(struct hps_pulled *p, int max)
+{
+    size_t *at = hps_mem_new((size_t)max + 2, sizeof *at);
+
+    for (size_t i = 0; i < p->n; i++)
+        at[p->staleness[i] + 1]++;
+    for (int k = 0; k < max; k++)
+        at[k + 1] += at[k];
+    for (size_t i = 0; i < p->n; i++)
+        p->order[at[p->staleness[i]]++] = (int)i;
+    hps_mem_free(at);
+}
+
+void hps_versions_apply(struct hps_versions *v, struct hps_pulled *p, const int *row,
+                        struct hps_staleness *s)
+{
+    enum { MAX = 65535 };               /* more is taken for that */
+    int max = 0;
+
+    hps_mem_grow(&p->staleness, &p->cap[1], p->n, sizeof *p->staleness);
+    hps_mem_grow(&p->order, &p->cap[2], p->n, sizeof *p->order);
+    for (size_t i = 0; i < p->n; i++) {
+        uint32_t stale = v->of[row[i]]++ - p->version[i];
+        p->staleness[i] = stale < MAX ? (int)stale : MAX;
+        max = p->staleness[i] > max ? p->staleness[i] : max;
+        hps_staleness_add(s, stale);
+    }
+    sort(p, max);
+}

@@ -42,6 +42,9 @@ struct hps_dev {
     int nthread;                /* CPU: threads of this rank             */
     double slow;                /* emulation: computation lasts this many times as long (>= 1).
                                    step and profile sleep the rest, the backend ignores it */
+    double late, stall_share, stall_slow;   /* and in a run alone, where it is above 1: so many
+                                   times longer still; that share of steps, drawn, so many
+                                   times longer again; 0: none           */
     enum hps_precision precision;       /* of large products; HPS_FP32 when opened: a CPU takes
                                    tf32 as fp32                          */
     bool has_bf16;              /* its processor multiplies bf16         */

@@ -12,6 +12,8 @@ struct hps_resource_opt {       /* one entry of the deck's `resources`    */
     double memory;              /* bytes of a unit; 0: as detected        */
     const char *emulate_ranks;  /* "": not emulated; "1-3,5", "none"      */
     double emulate_slow;
+    const char *emulate_late;   /* some of them: "3"                      */
+    double emulate_late_slow, emulate_stall_share, emulate_stall_slow;
     const char *slurm_partition, *slurm_constraint, *slurm_gres;
     int slurm_cores;
     const struct hps_item *item;    /* its place in the deck, for messages; NULL: the default */

@@ -185,6 +185,28 @@ static double open_s(const struct hps_job *j)
     return s;
 }
 
+/* Is rank r in a list of ranks? */
+static bool is_among(const char *list, int r)
+{
+    int first, last;
+
+    while (hps_pool_range(&list, &first, &last) > 0)
+        if (first <= r && r <= last) return true;
+    return false;
+}
+
+/* What the deck emulates of this rank in a run alone. */
+static void emulate_late(struct hps_job *j)
+{
+    for (int e = 0; e < j->o.pool.n; e++) {
+        const struct hps_resource_opt *x = &j->o.pool.entry[e];
+        if (!is_among(x->emulate_ranks, hps_rank())) continue;
+        j->dev.late = is_among(x->emulate_late, hps_rank()) ? x->emulate_late_slow : 0;
+        j->dev.stall_share = x->emulate_stall_share;
+        j->dev.stall_slow = x->emulate_stall_slow;
+    }
+}
+
 enum hps_status hps_job_hardware(struct hps_job *j)
 {
     hps_watch_phase("looking at the hardware", LOOK_S);
@@ -193,6 +215,7 @@ enum hps_status hps_job_hardware(struct hps_job *j)
     if (!st) st = hps_agree(j->world, hps_bench_node(&j->dev, &j->node, j->train->file[0]->path));
     if (!st) st = hps_pool_gather(&j->pool, &j->node, &j->o.pool, true, j->world);
     if (!st) j->dev.slow = j->pool->type[j->pool->type_of[hps_rank()]].slow;
+    if (!st) emulate_late(j);
     return st;
 }
 

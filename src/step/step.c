@@ -277,6 +277,7 @@ void hps_step_work(struct hps_step *s, struct hps_feeder *feeder, long long numb
     if (s->team->serves) serve(s, feeder, true);
     s->updates += s->team->nmine == 0;
     if (s->team->nmine == 0) return;
+    hps_step_slow(s, true);
     start(s, &o->opt.steps, number, o->opt.seed);
     for (const struct hps_todo *t = o->train.todo; t < o->train.todo + o->train.n; t++) {
         if (t->backward)
@@ -328,6 +329,7 @@ void hps_step_evaluate(struct hps_step *s, struct hps_feeder *feeder, const stru
     struct hps_step_impl *o = s->impl;
     if (s->team->serves) serve(s, feeder, false);
     if (s->team->nmine == 0) return;
+    hps_step_slow(s, false);
     start(s, steps, number, o->opt.seed);
     o->evaluating = true;
     for (const struct hps_todo *t = o->evaluate.todo; t < o->evaluate.todo + o->evaluate.n; t++) {

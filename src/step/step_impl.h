@@ -23,6 +23,7 @@ struct hps_step_impl {
     long long number;           /* of the step                                               */
     float *score;               /* (rows) host copy of predictions                           */
     double sleep_debt_s;        /* that an emulated rank has still to sleep                  */
+    double slow;                /* how many times longer it computes in this step            */
     double reduce_wall_s, reduce_core_s;    /* spent on summing gradients up, see below      */
     struct hps_spans *spans;    /* of a GPU; NULL on a host                                  */
     bool evaluating;            /* nothing counts then                                       */
@@ -36,6 +37,9 @@ void hps_step_poll(struct hps_step *step);
 void hps_step_poll_reduce(struct hps_step *step, struct hps_stage *mine);
 /* Gather the dense weights that other ranks of the host have updated. */
 void hps_step_gather(struct hps_step *step, struct hps_stage *mine);
+
+/* How much longer an emulated rank computes in the step that begins: `training`, or as measured. */
+void hps_step_slow(struct hps_step *step, bool training);
 
 /* The beginning of a computation, by two clocks that stand still while the rank is in a collective
  * of a layer or sums gradients up: wall time, and the time that this thread ran on a core. */

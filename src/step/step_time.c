@@ -3,6 +3,8 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "base/mpi_check.h"
+#include "base/rng.h"
 #include "base/thread.h"
 #include "step/step_impl.h"
 
@@ -114,6 +116,21 @@ void hps_step_span(struct hps_step *s, const struct hps_stage *r, enum hps_regio
         hps_stage_collective_mark(s->stage[i].stage_collective, what);
 }
 
+void hps_step_slow(struct hps_step *s, bool training)
+{
+    const struct hps_dev *dev = s->dev;
+    struct hps_step_impl *o = s->impl;
+    int me;
+
+    o->slow = dev->slow;
+    if (!training || dev->slow <= 1) return;
+    if (dev->late > 1) o->slow *= dev->late;
+    if (dev->stall_share <= 0) return;
+    HPS_MPI(MPI_Comm_rank(s->team->world, &me));
+    uint64_t key = hps_rng_sub(hps_rng_key(o->opt.seed, "stall"), (uint64_t)me);
+    if (hps_rng_real(key, (uint64_t)o->number) < dev->stall_share) o->slow *= dev->stall_slow;
+}
+
 /* An emulated slower rank computes at full speed and sleeps the rest, so that all of it lasts
  * `slow` times the time on the core. It sleeps in short pieces, between which messages make
  * progress as they would during a computation. Waiting for the core counts as part of the sleep,
@@ -133,7 +150,7 @@ static void sleep_off_debt(struct hps_step *s)
 static void gpu_compute_end(struct hps_step *s, struct hps_step_clock begin)
 {
     struct hps_step_impl *o = s->impl;
-    double slow = s->dev->slow, gone_s = hps_now_s() - begin.clock_s;
+    double slow = o->slow, gone_s = hps_now_s() - begin.clock_s;
     hps_spans_end(o->spans, gone_s - (now(s).wall_s - begin.wall_s));
     if (slow == 1) return;
     double gpu_s = hps_step_read(s, true);
@@ -153,7 +170,7 @@ void hps_step_compute_end(struct hps_step *s, struct hps_step_clock begin)
     struct hps_step_clock end = now(s);
     if (s->dev->slow > 1)
         o->sleep_debt_s +=
-            (end.core_s - begin.core_s) * s->dev->slow - (end.wall_s - begin.wall_s);
+            (end.core_s - begin.core_s) * o->slow - (end.wall_s - begin.wall_s);
     sleep_off_debt(s);
     s->busy_s += now(s).wall_s - begin.wall_s;
 }

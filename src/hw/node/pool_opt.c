@@ -25,6 +25,14 @@ const struct hps_field hps_resource_emulate_fields[] = {
       "that are a type of their own: \"1-3,5\"; none: this run has none of it" },
     { "slow", HPS_REAL, offsetof(struct hps_resource_opt, emulate_slow), "1", 1, 1e6, NULL, "",
       "their computation lasts this many times as long" },
+    { "late", HPS_TEXT, offsetof(struct hps_resource_opt, emulate_late), "\"\"", 0, 0, NULL, "",
+      "of these, where slow is above 1, the ranks that are slower in a run than when measured" },
+    { "late_slow", HPS_REAL, offsetof(struct hps_resource_opt, emulate_late_slow), "1", 1, 1e6,
+      NULL, "", "how many times" },
+    { "stall_share", HPS_REAL, offsetof(struct hps_resource_opt, emulate_stall_share), "0", 0, 1,
+      NULL, "", "share of a rank's steps, drawn, that last longer in a run" },
+    { "stall_slow", HPS_REAL, offsetof(struct hps_resource_opt, emulate_stall_slow), "1", 1, 1e6,
+      NULL, "", "how many times" },
     { 0 }
 };
 
@@ -82,6 +90,9 @@ static enum hps_status bind_entry(struct hps_resource_opt *e, const struct hps_d
     if (!s && item) s = hps_item_map(item, "slurm", &slurm);
     if (!s) s = hps_deck_bind(deck, slurm, hps_resource_slurm_fields, NULL, NULL, e);
     e->item = item;
+    if (!s && e->emulate_late[0] && !is_list(e->emulate_late))
+        return hps_deck_wrong(emulate, "late", "'%s' is no list of ranks like \"1-3,5\"",
+                              e->emulate_late);
     if (!s && emulate && !e->emulate_ranks[0])
         return hps_deck_wrong(item, "emulate", "emulate needs ranks, as {ranks: \"1-3,5\"}");
     if (!s && !is_list(e->emulate_ranks))

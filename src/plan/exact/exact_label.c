@@ -213,7 +213,7 @@ static double min(struct hps_exact_label *x, const struct hps_exact_view *v,
     if (x->steps <= 0) return -INFINITY;
     for (int i = 0; i < x->nrow && i < TRY; i++)
         try_path(x, v, leaf, x->row[i].label);
-    return x->nrow > 0 ? fmin(x->m->server_price * v->t1 + x->row[0].w, cut) : cut;
+    return x->nrow > 0 ? fmin(hps_exact_model_served(x->m, v->t1, v->t2) + x->row[0].w, cut) : cut;
 }
 
 double hps_exact_label_bound(struct hps_exact_label *x, struct hps_exact_view *v,

@@ -225,7 +225,7 @@ static void the_best_of_all_given(void **state)
         struct hps_profile *p = served(seed, 7, 3, 24, 0);
         bool proven;
         double most = hps_exact_max_throughput(p, 0, NULL, &proven), best = INFINITY, fastest = 0;
-        double limit = 0.3 * (double)(seed % 4) * most;
+        double limit = 0.2499999 * (double)(seed % 5) * most;
         double got = hps_exact_bound(p, limit, 0, 0, NULL, &proven);
         struct hps_profile of = *p;
         assert_true(proven);

@@ -96,6 +96,7 @@ struct hps_exact_view {
     const struct hps_exact_model *m;
     double t1, t2;
     int n;
+    int served;                     /* units that the fewest servers take of their group    */
     int *first;                     /* (L + 1) where the items of a first layer begin       */
     struct hps_exact_item *item;    /* (narc)                                               */
     double *min;                    /* (narc) of an item, for hps_exact_view_keep           */
@@ -132,8 +133,9 @@ static inline bool hps_exact_dual_table(const struct hps_exact_model *m, int g)
 }
 /* What all stages of a group are charged at most, together. Pure. */
 double hps_exact_dual_most(const struct hps_exact_model *m, const double *price, int g);
-/* The same of all groups: a path's charge less this is no more than its cost. Pure. */
-double hps_exact_dual_base(const struct hps_exact_model *m, const double *price);
+/* The same of all groups, less what the servers are charged: a path's charge less this is no more
+ * than its cost. Pure. */
+double hps_exact_dual_base(const struct hps_exact_view *v, const double *price);
 /* Set `c` of the view's items. */
 void hps_exact_dual_charge(struct hps_exact_view *v, const double *price);
 /* Update the mean of what paths use beyond the limits by the path of the view. False when this

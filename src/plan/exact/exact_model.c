@@ -88,7 +88,8 @@ struct hps_exact_model *hps_exact_model_new(const struct hps_profile *p, const s
     m->dual = hps_mem_new(T + 1, sizeof *m->dual);
     merge(m);
     m->servers = hps_provision_servers(p);
-    m->servers.type = m->servers.can.max > 0 ? hps_exact_model_group(m, m->servers.can.type) : 0;
+    if (m->servers.can.max > 0) m->servers.type = hps_exact_model_group(m, m->servers.can.type);
+    if (m->servers.type < 0) m->servers.type = 0; /* they are all of it, and take no more */
     for (int g = 0; g < m->G; g++)
         m->dual[g + 1] = m->dual[g] + (m->max[g] <= HPS_EXACT_TABLE ? (int)m->max[g] : 1);
     m->narc = list_arcs(m, c, true);

@@ -108,6 +108,16 @@ static void weigh(struct hps_exact_view *v)
     }
 }
 
+/* The fewest servers of the interval; false when no number suffices. */
+static bool serve(struct hps_exact_view *v)
+{
+    struct hps_provision_servers x = v->m->servers;
+    bool can = hps_provision_serve(&x, v->t2);
+
+    v->served = can ? (int)hps_provision_servers_take(&x) : 0;
+    return can;
+}
+
 bool hps_exact_view_fill(struct hps_exact_view *v, double t1, double t2, int n, const int *id,
                          struct hps_exact_branch branch)
 {
@@ -130,8 +140,7 @@ bool hps_exact_view_fill(struct hps_exact_view *v, double t1, double t2, int n, 
         v->first[at++] = v->n;
     if (t2 < t1 * 1.01) draw_in(v);
     weigh(v);
-    return v->n > 0 && v->t1 <= v->t2 &&
-           hps_cost_server_units(&v->m->servers.can, v->t2) <= v->m->servers.can.max;
+    return serve(v) && v->n > 0 && v->t1 <= v->t2;
 }
 
 static void offer(struct hps_exact_best *b, double value, int g, int a)
@@ -192,7 +201,7 @@ void hps_exact_view_back(struct hps_exact_view *v)
 
 static double base(const struct hps_exact_view *v, const double *lambda)
 {
-    return hps_exact_model_served(v->m, v->t1, v->t2) - hps_exact_dual_base(v->m, lambda);
+    return hps_exact_model_served(v->m, v->t1, v->t2) - hps_exact_dual_base(v, lambda);
 }
 
 /* The best path of the forward program. */
@@ -368,6 +377,7 @@ bool hps_exact_view_close(struct hps_exact_view *v, struct hps_exact_leaf *leaf,
 
     v->tried.S = 0;
     memset(v->used, 0, (size_t)v->m->G * sizeof *v->used);
+    v->used[v->m->servers.type] = v->served;
     return visit(&w, 0, -1, 0);
 }
 

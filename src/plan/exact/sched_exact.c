@@ -190,21 +190,34 @@ static bool one_type_enough(const struct hps_profile *p, const struct hps_cost *
     return false;
 }
 
+/* The profile with no fewer servers than every plan has that keeps tau_max. */
+static struct hps_profile with_servers_for(const struct hps_profile *p, double tau_max)
+{
+    struct hps_cost_servers can = hps_cost_servers(p);
+    struct hps_profile with = *p;
+    long long units = hps_cost_server_units(&can, tau_max);
+
+    if (p->server_auto && units <= can.max) with.server_units = units;
+    return with;
+}
+
 /* The cheapest plan with servers of the type that p knows, and its bound. */
 static double solve_served(const struct hps_profile *p, const struct hps_exact_request *request,
                            struct hps_plan **best, long long *evaluations)
 {
-    struct hps_cost *c = hps_cost_new(p);
-    struct question q = { .p = p,
+    double tau_max = hps_cost_tau_max(request->throughput_limit);
+    struct hps_profile of = with_servers_for(p, tau_max);
+    struct hps_cost *c = hps_cost_new(&of);
+    struct question q = { .p = &of,
                           .c = c,
                           .cuts = request->cuts,
                           .share = request->share,
-                          .tau_max = hps_cost_tau_max(request->throughput_limit),
+                          .tau_max = tau_max,
                           .end = { .until_s = until(request->seconds),
                                    .enough = -1,
                                    .evaluations = request->evaluations } };
     struct hps_plan *plan = request->known ? hps_plan_copy(request->known) : NULL;
-    bool begun = plan || one_type_enough(p, c, q.tau_max);
+    bool begun = plan || one_type_enough(&of, c, tau_max);
     double bound = usd(p, begun ? solve(&q, &plan) : cheapest(&q, &plan));
 
     hps_cost_free(c);

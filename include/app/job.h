@@ -20,7 +20,7 @@ struct hps_job {
     struct hps_profile *profile;
     struct hps_plan *plan;
     int *stage_of; /* (R) */
-    int server_type;            /* of dedicated servers, where the deck has some */
+    int server_type;            /* of dedicated servers, where the deck has some; -1: the plan's */
     struct hps_team *team;
     struct hps_step *step;
     bool trains;                   /* steps follow, and a checkpoint                 */

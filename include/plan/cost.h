@@ -14,6 +14,10 @@
  * costs W times the price, and a type has the W-th part of what the servers leave of its limit,
  * rounded down. The stages of a plan have the units of all workers.
  *
+ * N dedicated servers of type t are one more term of tau,
+ *     ET = sum over all layers of serve/(Bo*N)
+ * for all workers together. Where the plan chooses N, at a given tau the fewest are the best.
+ *
  * Two stages of one type may share their k units. These units compute both stages, and are paid and
  * counted once: ET_a + ET_b takes the place of both ET in tau.
  *
@@ -73,22 +77,38 @@ struct hps_cost_et hps_cost_stage(const struct hps_cost *c, int i, int j, int t,
  * none. Exact to the last bit of ET(k). */
 long long hps_cost_units(const struct hps_cost *c, int i, int j, int t, double tau);
 
-/* Of one worker: the units of type t that all its stages can have together; the USD per hour of one
- * of them; the fewest that hold m, HPS_MEMORY_NEVER where no number of them does. Pure. */
+/* Of one worker: the units of type t that all its stages can have together, beside the fewest
+ * servers that there may be; the USD per hour of one of them; the fewest that hold m,
+ * HPS_MEMORY_NEVER where no number of them does. Pure. */
 long long hps_cost_capacity(const struct hps_profile *p, int t);
 double hps_cost_price(const struct hps_profile *p, int t);
 long long hps_cost_min_units(const struct hps_profile *p, int t, struct hps_memory m);
 
-/* USD per hour of the dedicated servers. Pure. */
-double hps_cost_server_price(const struct hps_profile *p);
+/* The dedicated servers that a plan may have, by a profile of hps_cost_next_servers. */
+struct hps_cost_servers {
+    int type;
+    double work;                /* seconds per example that one of them is busy  */
+    double price;               /* USD per hour of one                           */
+    long long min, max;         /* units; both 0: none are wanted                */
+};
+struct hps_cost_servers hps_cost_servers(const struct hps_profile *p);
+/* The fewest of them at which they need at most tau for an example, `max` + 1 when none suffice.
+ * Exact to the last bit of work/N. Pure. */
+long long hps_cost_server_units(const struct hps_cost_servers *x, double tau);
+
+/* The profile with the next type after *t (-1: the first) for the servers that a plan chooses:
+ * their server_units is then the fewest that hold the rows, and *t their type. Every other profile
+ * is its own and only one. False when there is no more. *of [out] borrows all of p. Pure. */
+bool hps_cost_next_servers(const struct hps_profile *p, int *t, struct hps_profile *of);
 
 /* The largest tau that keeps the throughput limit (slack included); INFINITY for a limit of 0.
  * Pure. */
 double hps_cost_tau_max(double throughput_limit);
 
-/* Set ct, dt, et of every stage, and servers, workers, throughput, seconds, cost_usd of the plan,
- * whose units are a multiple of the workers. The sums have the same bits as those of struct
- * hps_cost. A tau of 0 gives an infinite throughput. Pure. */
+/* Set ct, dt, et of every stage, and workers, throughput, seconds, cost_usd of the plan, whose
+ * units are a multiple of the workers; servers are the profile's, unless the plan chose them. The
+ * sums have the same bits as those of struct hps_cost. A tau of 0 gives an infinite throughput.
+ * Pure. */
 void hps_cost_of(struct hps_plan *plan, const struct hps_profile *p);
 
 /* Set lower_bound_usd and gap of a priced plan from a bound on the costs of all plans: to the cost
@@ -99,11 +119,16 @@ void hps_cost_certify(struct hps_plan *plan, double bound_usd);
  * if it shares them. Pure. */
 double hps_cost_busy(const struct hps_plan *plan, int s);
 
+/* Seconds per example of the plan's dedicated servers, 0: none. Pure. */
+double hps_cost_server_et(const struct hps_plan *plan, const struct hps_profile *p);
+/* tau of a priced plan. Pure. */
+double hps_cost_tau(const struct hps_plan *plan, const struct hps_profile *p);
+
 /* USD per hour of all units, and of the dedicated servers. Pure. */
 double hps_cost_usd_hour(const struct hps_plan *plan, const struct hps_profile *p);
 
 /* Does a priced plan keep the throughput limit (tau * limit <= 1 + 1e-9) and the limits of its
- * types, and do its units hold their stages? Pure. */
+ * types, and do its units hold their stages, its servers all rows? Pure. */
 bool hps_cost_feasible(const struct hps_plan *plan, const struct hps_profile *p,
                        double throughput_limit);
 

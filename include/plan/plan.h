@@ -28,8 +28,8 @@ struct hps_plan {
     double lower_bound_usd, gap;       /* gap = (cost - bound) / cost; 0 only when proven */
     double search_seconds;
     long long evaluations;             /* plans priced */
-    int server_type;
-    long long server_units;
+    int server_type;                   /* of the dedicated servers, which share all rows */
+    long long server_units;            /* 0: none                 */
     int workers;                       /* each has an equal share of every stage's units; >= 1 */
     int nshare;                        /* pairs of stages on the same units */
     int (*share)[2];                   /* (nshare) stages a < b of one type; each in one pair */
@@ -84,8 +84,11 @@ int hps_plan_partner(const struct hps_plan *plan, int s);
 bool hps_plan_is_second(const struct hps_plan *plan, int s);
 
 /* Do two plans of a network give the same layers to as many units of the same types, shared alike,
- * for as many workers? Pure. */
+ * for as many workers, with the same servers? Pure. */
 bool hps_plan_same_work(const struct hps_plan *a, const struct hps_plan *b);
+
+/* The dedicated servers of type t: the profile's, unless the plan chooses them. Pure. */
+long long hps_plan_servers_on(const struct hps_plan *plan, const struct hps_profile *p, int t);
 
 /* The memory that the units of stage s need, including that of a stage that shares them: rows are
  * distributed over the units of all workers. Pure. */
@@ -99,13 +102,15 @@ void hps_plan_name(struct hps_plan *plan, const struct hps_profile *p);
  * it has the profile's workers; stages cover the layers in order and are not empty; types exist;
  * units >= 1, an equal number for each worker; stages that share units are two of one type with
  * equal units, and in one pair each; the units of a type (with servers) are within its limit; every
- * unit has the memory for its stages. Else HPS_DECK with one message that begins with `from`. A
+ * unit has the memory for its stages; servers that a plan chooses are there, of a CPU type that may
+ * serve, and hold all rows. Else HPS_DECK with one message that begins with `from`. A
  * plan is valid or refused, never repaired. Pure. */
 enum hps_status hps_plan_check(const struct hps_plan *plan, const struct hps_profile *p,
                                const char *from);
 
 /* JSON "heterps-plan-1". Reading: `assignment` must agree with `stages` (stages decide, may cut
- * inside one type); all costs are recomputed later from the profile. Local. */
+ * inside one type); all costs are recomputed later from the profile, and the servers are the
+ * profile's unless a plan chooses them. Local. */
 enum hps_status hps_plan_load(struct hps_plan **plan, const char *path);
 enum hps_status hps_plan_parse(struct hps_plan **plan, const char *from, const char *text,
                                size_t length);

@@ -50,6 +50,9 @@ double hps_pricer_given(struct hps_pricer *pr, const int *type, const long long 
 long long hps_pricer_capacity(const struct hps_pricer *pr, int t);
 const long long *hps_pricer_capacities(const struct hps_pricer *pr);
 
+/* Below this tau no number of servers suffices; 0: there are none, or none that limit it. Pure. */
+double hps_pricer_servers_tau(const struct hps_pricer *pr);
+
 /* The fewest units of type t at which a stage of layers i..j keeps the throughput limit, 0 when the
  * type has not enough. Pure. */
 long long hps_pricer_min_units(const struct hps_pricer *pr, int i, int j, int t);

@@ -58,8 +58,11 @@ struct hps_profile {
     double *sync, *beta;        /* (L, T) parameter communication and its fraction */
     double *recv, *send;        /* (L, T) what crosses the boundary before / after the layer */
     struct hps_profile_engine engine;
+    double *serve;              /* (L, T) seconds of a dedicated server for Bo examples */
     int server_type;            /* dedicated servers: paid, counted against the limit */
     long long server_units;     /* 0: none                                        */
+    bool server_auto;           /* a plan chooses how many, and of which CPU type where server_type
+                                   is -1; server_units is the fewest               */
 };
 
 /* Does a layer of this type read rows of a table? False for a type that is not the program's. */
@@ -71,14 +74,20 @@ static inline double hps_profile_examples(const struct hps_profile *p)
     return p->batch * p->workers;
 }
 
+/* Are there dedicated servers? They have all rows. Pure. */
+static inline bool hps_profile_served(const struct hps_profile *p)
+{
+    return p->server_auto || p->server_units > 0;
+}
+
 /* An empty profile of this size, all 0, of one worker. Caller frees. Local. */
 struct hps_profile *hps_profile_new(int L, int T);
 void hps_profile_free(struct hps_profile *p);
 
 /* Refuse what the design does not allow, with a message that names layer, type and value:
  * negative, NaN, infinite numbers, oct all 0, alpha or beta outside [0,1], limit < 1, workers < 1,
- * two types of one name, servers without memory for their rows (plan/memory.h). HPS_DECK. `from`
- * names the source. Pure. */
+ * two types of one name, servers on GPUs or without memory for their rows (plan/memory.h).
+ * HPS_DECK. `from` names the source. Pure. */
 enum hps_status hps_profile_check(const struct hps_profile *p, const char *from);
 
 /* JSON "heterps-profile-1" from and to a file or memory. Missing file HPS_INPUT; damaged or refused

@@ -26,8 +26,8 @@ struct hps_measure_opt {
     bool present;                    /* limit types to the ranks present  */
     const struct hps_storage_opt *storage;
     int prefetch;                    /* steps that are read ahead         */
-    int server_type;                 /* of the dedicated servers          */
-    long long servers;               /* 0: none                           */
+    int server_type;                 /* of the dedicated servers; -1: any */
+    double servers;                  /* 0: none; INFINITY: as a plan chooses */
 };
 
 /* Measure on ranks of each type and broadcast the profile. First each layer by itself; then a rank

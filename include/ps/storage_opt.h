@@ -5,7 +5,7 @@
 #include "base/deck.h"
 
 struct hps_storage_opt {
-    int servers;
+    double servers;                     /* a whole number; INFINITY: auto */
     const char *server_type;            /* "": the cheapest CPU type with enough ranks */
     double gpu_memory, host_memory;
     const char *file;

@@ -230,7 +230,7 @@ static char *planning_text(const struct hps_job *j)
                                         "schedule.replan_margin", NULL };
     char *data = hps_deck_lines(j->o.deck, "data", hps_data_fields, skip);
     char *schedule = hps_deck_lines(j->o.deck, "schedule", hps_sched_fields, skip);
-    char *text = hps_mem_print("%sprecision %s, of gradients %s, %d servers of type %d, %d "
+    char *text = hps_mem_print("%sprecision %s, of gradients %s, %.0f servers of type %d, %d "
                                "workers\n%s%s",
                                j->shape, hps_dev_precision_word(j->dev.precision),
                                j->o.storage.dense_gradients, j->o.storage.servers, j->server_type,
@@ -251,7 +251,7 @@ static char *planning_text(const struct hps_job *j)
 
 static struct hps_measure_opt measure_opt(const struct hps_job *j, bool present)
 {
-    double examples = 0;
+    double examples = 0, servers = j->o.storage.servers;
     long long last = j->steps.total % j->steps.per_epoch, epoch, position;
     examples = (double)(j->steps.total / j->steps.per_epoch) * (double)j->train->N;
     if (last > 0) {
@@ -271,7 +271,7 @@ static struct hps_measure_opt measure_opt(const struct hps_job *j, bool present)
                                      .storage = &j->o.storage,
                                      .prefetch = j->o.data.prefetch,
                                      .server_type = j->server_type,
-                                     .servers = j->o.storage.servers };
+                                     .servers = servers };
 }
 
 /* Is a recorded profile of this net and this pool? */

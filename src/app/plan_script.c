@@ -49,7 +49,7 @@ static int part_of(const struct part *part, int n, const struct hps_job *j, int 
 static long long units_of(const struct hps_job *j, int type)
 {
     const struct hps_plan *p = j->plan;
-    long long units = p->server_units > 0 && p->server_type == type ? p->server_units : 0;
+    long long units = hps_plan_servers_on(p, j->profile, type);
 
     for (int s = 0; s < p->S; s++)
         if (p->stage[s].type == type && !hps_plan_is_second(p, s)) units += p->stage[s].units;

@@ -116,9 +116,59 @@ long long hps_cost_line_units(const struct hps_cost_line *x, double tau, long lo
     return k < x->min_units ? x->min_units : k;
 }
 
+/* Of the whole net on one server of type t. */
+static double work_of(const struct hps_profile *p, int t)
+{
+    double sum = 0;
+
+    for (int l = 0; l < p->L; l++)
+        sum += p->serve[(size_t)l * (size_t)p->T + (size_t)t];
+    return sum / p->batch;
+}
+
+struct hps_cost_servers hps_cost_servers(const struct hps_profile *p)
+{
+    int t = p->server_type;
+
+    if (!hps_profile_served(p) || t < 0) return (struct hps_cost_servers){ .type = -1 };
+    return (struct hps_cost_servers){
+        .type = t,
+        .work = work_of(p, t),
+        .price = p->type[t].price_usd_hour,
+        .min = p->server_units,
+        .max = p->server_auto ? p->type[t].limit : p->server_units,
+    };
+}
+
+long long hps_cost_server_units(const struct hps_cost_servers *x, double tau)
+{
+    double guess = tau > 0 ? ceil(x->work / tau) : x->work > 0 ? INFINITY : 0;
+    long long n = guess < (double)x->max ? (long long)guess : x->max;
+
+    n = n > x->min ? n : x->min;
+    while (n > x->min && x->work / (double)(n - 1) <= tau) /* rounding: by one */
+        n--;
+    while (n > 0 && n <= x->max && x->work / (double)n > tau)
+        n++;
+    return n;
+}
+
+bool hps_cost_next_servers(const struct hps_profile *p, int *t, struct hps_profile *of)
+{
+    *of = *p;
+    if (!p->server_auto) return ++*t == 0;
+    while (++*t < p->T) {
+        if (p->type[*t].gpu || (p->server_type >= 0 && p->server_type != *t)) continue;
+        of->server_type = *t;
+        of->server_units = hps_memory_min_servers(p, *t);
+        if (of->server_units <= p->type[*t].limit) return true;
+    }
+    return false;
+}
+
 long long hps_cost_capacity(const struct hps_profile *p, int t)
 {
-    long long servers = p->server_units > 0 && t == p->server_type ? p->server_units : 0;
+    long long servers = t == p->server_type ? p->server_units : 0;
 
     return (p->type[t].limit - servers) / p->workers;
 }
@@ -133,12 +183,6 @@ long long hps_cost_min_units(const struct hps_profile *p, int t, struct hps_memo
     long long all = hps_memory_min_units(p, t, m);
 
     return all == HPS_MEMORY_NEVER ? all : (all + p->workers - 1) / p->workers;
-}
-
-double hps_cost_server_price(const struct hps_profile *p)
-{
-    if (p->server_units == 0) return 0;
-    return p->type[p->server_type].price_usd_hour * (double)p->server_units;
 }
 
 long long hps_cost_units(const struct hps_cost *c, int i, int j, int t, double tau)
@@ -162,11 +206,27 @@ double hps_cost_busy(const struct hps_plan *plan, int s)
     return plan->stage[s].et + (partner >= 0 ? plan->stage[partner].et : 0);
 }
 
+double hps_cost_server_et(const struct hps_plan *plan, const struct hps_profile *p)
+{
+    return plan->server_units > 0 ? work_of(p, plan->server_type) / (double)plan->server_units : 0;
+}
+
+double hps_cost_tau(const struct hps_plan *plan, const struct hps_profile *p)
+{
+    double tau = hps_cost_server_et(plan, p);
+
+    for (int s = 0; s < plan->S; s++)
+        tau = fmax(tau, hps_cost_busy(plan, s));
+    return tau;
+}
+
 /* A unit that two stages share is paid once. */
 double hps_cost_usd_hour(const struct hps_plan *plan, const struct hps_profile *p)
 {
-    double usd_hour = hps_cost_server_price(p);
+    double usd_hour = 0;
 
+    if (plan->server_units > 0)
+        usd_hour = p->type[plan->server_type].price_usd_hour * (double)plan->server_units;
     for (int s = 0; s < plan->S; s++)
         if (!hps_plan_is_second(plan, s))
             usd_hour += p->type[plan->stage[s].type].price_usd_hour * (double)plan->stage[s].units;
@@ -175,8 +235,6 @@ double hps_cost_usd_hour(const struct hps_plan *plan, const struct hps_profile *
 
 void hps_cost_of(struct hps_plan *plan, const struct hps_profile *p)
 {
-    double tau = 0;
-
     for (int s = 0; s < plan->S; s++) {
         struct hps_plan_stage *g = &plan->stage[s];
         struct hps_cost_line sum = { 0 };
@@ -188,11 +246,12 @@ void hps_cost_of(struct hps_plan *plan, const struct hps_profile *p)
         g->dt = e.dt;
         g->et = e.et;
     }
-    for (int s = 0; s < plan->S; s++)
-        tau = fmax(tau, hps_cost_busy(plan, s));
-    plan->server_type = p->server_type;
-    plan->server_units = p->server_units;
+    if (!p->server_auto) {
+        plan->server_type = p->server_type;
+        plan->server_units = p->server_units;
+    }
     plan->workers = p->workers;
+    double tau = hps_cost_tau(plan, p);
     plan->throughput = 1 / tau;
     plan->seconds = p->epochs * p->examples * tau;
     plan->cost_usd = plan->seconds / 3600 * hps_cost_usd_hour(plan, p);
@@ -206,20 +265,27 @@ void hps_cost_certify(struct hps_plan *plan, double bound_usd)
     plan->gap = equal ? 0 : 1 - bound_usd / plan->cost_usd;
 }
 
+static bool holds_all(const struct hps_plan *plan, const struct hps_profile *p)
+{
+    for (int s = 0; s < plan->S; s++)
+        if (plan->stage[s].units <
+            hps_memory_min_units(p, plan->stage[s].type, hps_plan_holds(plan, p, s)))
+            return false;
+    return !p->server_auto ||
+           plan->server_units >= hps_memory_min_servers(p, plan->server_type);
+}
+
 bool hps_cost_feasible(const struct hps_plan *plan, const struct hps_profile *p,
                        double throughput_limit)
 {
-    for (int s = 0; s < plan->S; s++)
-        if (hps_cost_busy(plan, s) > hps_cost_tau_max(throughput_limit) ||
-            plan->stage[s].units <
-                hps_memory_min_units(p, plan->stage[s].type, hps_plan_holds(plan, p, s)))
-            return false;
+    if (hps_cost_tau(plan, p) > hps_cost_tau_max(throughput_limit) || !holds_all(plan, p))
+        return false;
     for (int t = 0; t < p->T; t++) {
-        long long sum = 0;
+        long long sum = hps_plan_servers_on(plan, p, t);
         for (int s = 0; s < plan->S; s++)
             if (plan->stage[s].type == t && !hps_plan_is_second(plan, s))
                 sum += plan->stage[s].units;
-        if (sum > hps_cost_capacity(p, t) * p->workers) return false;
+        if (sum > p->type[t].limit) return false;
     }
     return true;
 }

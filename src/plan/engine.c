@@ -34,7 +34,7 @@ struct hps_engine_line hps_engine_line(const struct hps_profile *p, struct hps_e
     struct hps_engine_line x = { .workers = p->workers,
                                  .rows = cut.batch / cut.M,
                                  .M = cut.M,
-                                 .served = p->server_units > 0,
+                                 .served = hps_profile_served(p),
                                  .step = p->engine.step_s[t],
                                  .extra = p->engine.micro_s[t],
                                  .forward_share = 1.0 / 3 };
@@ -115,16 +115,14 @@ double hps_engine_stages(const struct hps_plan *plan, const struct hps_profile *
                          struct hps_engine_terms *x, int *mate)
 {
     struct hps_engine_cut cut = hps_engine_cut(p);
-    double tau = 0;
 
     for (int s = 0; s < plan->S; s++) {
         const struct hps_plan_stage *g = &plan->stage[s];
         struct hps_engine_line line = hps_engine_line(p, cut, g->first, g->last, g->type);
         x[s] = hps_engine_terms(&line, g->ct, (double)(g->units / p->workers));
         mate[s] = hps_plan_partner(plan, s);
-        tau = fmax(tau, hps_cost_busy(plan, s));
     }
-    return cut.batch * tau;
+    return cut.batch * hps_cost_tau(plan, p);
 }
 
 struct hps_engine_result hps_engine_result(const struct hps_plan *plan,

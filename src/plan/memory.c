@@ -14,29 +14,41 @@ void hps_memory_add(struct hps_memory *m, const struct hps_profile *p, int l)
 
     if (!hps_profile_has_table(y))
         m->whole += y->weight_bytes + y->state_bytes;
-    else if (p->server_units == 0)
+    else if (!hps_profile_served(p))
         m->rows += y->weight_bytes + y->state_bytes;
 }
 
-double hps_memory_server(const struct hps_profile *p)
+double hps_memory_served(const struct hps_profile *p)
 {
     double rows = 0;
 
-    for (int l = 0; l < p->L; l++)
+    for (int l = 0; l < p->L && hps_profile_served(p); l++)
         if (hps_profile_has_table(&p->layer[l]))
             rows += p->layer[l].weight_bytes + p->layer[l].state_bytes;
-    return p->server_units > 0 ? rows / (double)p->server_units : 0;
+    return rows;
+}
+
+long long hps_memory_min_servers(const struct hps_profile *p, int t)
+{
+    return hps_memory_min_units(p, t, (struct hps_memory){ 0, hps_memory_served(p) });
 }
 
 bool hps_memory_servers_lack(const struct hps_profile *p, char *text, size_t size)
 {
-    const struct hps_profile_type *t = &p->type[p->server_type];
-    double need = hps_memory_server(p);
+    const struct hps_profile_type *t = &p->type[p->server_type < 0 ? 0 : p->server_type];
+    struct hps_profile of;
 
-    if (p->server_units == 0 || !(t->memory_bytes > 0) || need <= t->memory_bytes * (1 + SLACK))
+    if (p->server_auto) {
+        if (hps_cost_next_servers(p, &(int){ -1 }, &of)) return false;
+        snprintf(text, size, "no CPU type has the units for servers that hold %.10g bytes of rows",
+                 hps_memory_served(p));
+        return true;
+    }
+    if (p->server_units == 0 || p->server_units >= hps_memory_min_servers(p, p->server_type))
         return false;
     snprintf(text, size, "each of %lld servers needs %.10g bytes for its rows, a unit of type %s "
-             "has %.10g", p->server_units, need, t->name, t->memory_bytes);
+             "has %.10g", p->server_units, hps_memory_served(p) / (double)p->server_units, t->name,
+             t->memory_bytes);
     return true;
 }
 

@@ -71,13 +71,20 @@ bool hps_plan_is_second(const struct hps_plan *plan, int s)
 
 bool hps_plan_same_work(const struct hps_plan *a, const struct hps_plan *b)
 {
-    bool same = a->S == b->S && a->workers == b->workers;
+    bool same = a->S == b->S && a->workers == b->workers && a->server_units == b->server_units &&
+                (a->server_units == 0 || a->server_type == b->server_type);
 
     for (int s = 0; same && s < a->S; s++)
         same = a->stage[s].last == b->stage[s].last && a->stage[s].type == b->stage[s].type &&
                a->stage[s].units == b->stage[s].units &&
                hps_plan_partner(a, s) == hps_plan_partner(b, s);
     return same;
+}
+
+long long hps_plan_servers_on(const struct hps_plan *plan, const struct hps_profile *p, int t)
+{
+    if (p->server_auto) return plan->server_type == t ? plan->server_units : 0;
+    return p->server_type == t ? p->server_units : 0;
 }
 
 struct hps_memory hps_plan_holds(const struct hps_plan *plan, const struct hps_profile *p, int s)
@@ -234,21 +241,45 @@ static enum hps_status check_share(const struct hps_plan *plan, int n, const cha
     return HPS_DECK;
 }
 
+/* Of servers that the plan chooses. */
+static enum hps_status check_servers(const struct hps_plan *plan, const struct hps_profile *p,
+                                     const char *from)
+{
+    const char *wrong = NULL;
+    int t = plan->server_type;
+
+    if (!p->server_auto) return HPS_OK;
+    if (plan->server_units < 1)
+        wrong = "wanted is at least 1";
+    else if (t < 0 || t >= p->T || p->type[t].gpu || (p->server_type >= 0 && p->server_type != t))
+        wrong = "servers may not be of that type";
+    else if (plan->server_units < hps_memory_min_servers(p, t))
+        wrong = "they do not hold all rows";
+    if (!wrong) return HPS_OK;
+    HPS_SAY(HPS_ERROR, "%s: the plan has %lld servers of type %d: %s", from, plan->server_units, t,
+            wrong);
+    return HPS_DECK;
+}
+
 static enum hps_status check_limits(const struct hps_plan *plan, const struct hps_profile *p,
                                     const char *from)
 {
     for (int t = 0; t < p->T; t++) {
-        long long left = p->type[t].limit;
-        if (p->server_units > 0 && p->server_type == t) left -= p->server_units;
+        long long servers = hps_plan_servers_on(plan, p, t), left = p->type[t].limit - servers;
         for (int s = 0; s < plan->S; s++) {
             if (plan->stage[s].type != t || hps_plan_is_second(plan, s)) continue;
             if (plan->stage[s].units > left) {
                 HPS_SAY(HPS_ERROR, "%s: the plan wants more of type %s than its limit %lld%s", from,
                         p->type[t].name, p->type[t].limit,
-                        p->server_type == t && p->server_units > 0 ? " less the servers" : "");
+                        servers > 0 ? " less the servers" : "");
                 return HPS_DECK;
             }
             left -= plan->stage[s].units;
+        }
+        if (left < 0) {
+            HPS_SAY(HPS_ERROR, "%s: the plan has %lld servers of type %s, whose limit is %lld",
+                    from, servers, p->type[t].name, p->type[t].limit);
+            return HPS_DECK;
         }
     }
     return HPS_OK;
@@ -290,6 +321,7 @@ enum hps_status hps_plan_check(const struct hps_plan *plan, const struct hps_pro
     for (int n = 0; n < plan->nshare && !e; n++)
         e = check_share(plan, n, from);
     if (!e) e = check_names(plan, p, from);
+    if (!e) e = check_servers(plan, p, from);
     if (!e) e = check_limits(plan, p, from);
     if (!e) e = check_memory(plan, p, from);
     return e;

@@ -100,6 +100,16 @@ static bool read_workers(struct hps_plan *plan, const struct hps_json_at *top)
     return plan->workers > 0 || hps_json_wrong(top, "workers", "must be at least 1");
 }
 
+static bool read_servers(struct hps_plan *plan, const struct hps_json_at *top)
+{
+    struct hps_json_at at;
+
+    if (!hps_json_get_object(&at, top, "servers")) return false;
+    if (!at.object) return true;
+    return get_index(&at, "type", &plan->server_type) &&
+           hps_json_get_int(&at, "units", &plan->server_units);
+}
+
 static void read_word(char *word, const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
@@ -135,8 +145,8 @@ static bool read_all(struct hps_plan *plan, const struct hps_json_at *top)
         good = hps_json_get_entry(&at, top, "stages", (size_t)s, place, sizeof place) &&
                read_stage(&plan->stage[s], &at);
     read_search(plan, top);
-    return good && read_workers(plan, top) && read_share(plan, top) && agree(plan, top) &&
-           read_names(plan, top);
+    return good && read_workers(plan, top) && read_servers(plan, top) && read_share(plan, top) &&
+           agree(plan, top) && read_names(plan, top);
 }
 
 /* The plan of a tree, which is freed. */

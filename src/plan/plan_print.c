@@ -36,11 +36,11 @@ static void memory_text(char *text, size_t size, double need, const struct hps_p
 /* Stages and servers on a type have all of it. */
 static bool is_used_up(const struct hps_plan *plan, const struct hps_profile *p, int t)
 {
-    long long left = hps_cost_capacity(p, t) * p->workers;
+    long long left = p->type[t].limit - hps_plan_servers_on(plan, p, t);
 
     for (int s = 0; s < plan->S; s++)
         if (plan->stage[s].type == t && !hps_plan_is_second(plan, s)) left -= plan->stage[s].units;
-    return left <= 0;
+    return left < plan->workers;
 }
 
 static bool memory_binds(const struct hps_plan *plan, int s, const struct hps_profile *p)
@@ -79,14 +79,20 @@ static void print_stage(const struct hps_plan *plan, int s, const struct hps_pro
 
 static void print_servers(const struct hps_plan *plan, const struct hps_profile *p, double usd_hour)
 {
-    double mine = hps_cost_server_price(p);
-    char memory[32];
+    double n = (double)plan->server_units, et = hps_cost_server_et(plan, p);
+    char memory[32], seconds[2][16] = { "", "" };
 
     if (plan->server_units == 0) return;
-    memory_text(memory, sizeof memory, hps_memory_server(p), &p->type[plan->server_type]);
-    hps_out("%5s  %-30s %-16.16s %6lld %12s %12s  %5.1f %% %11s\n", "", "parameter servers",
-            p->type[plan->server_type].name, plan->server_units, "", "",
-            usd_hour > 0 ? 100 * mine / usd_hour : 0, memory);
+    double mine = p->type[plan->server_type].price_usd_hour * n;
+    memory_text(memory, sizeof memory, hps_memory_served(p) / n, &p->type[plan->server_type]);
+    if (et > 0) {
+        snprintf(seconds[0], sizeof seconds[0], "%.6g", et);
+        snprintf(seconds[1], sizeof seconds[1], "%.6g", 1 / et);
+    }
+    hps_out("%5s  %-30s %-16.16s %6lld %12s %12s  %5.1f %% %11s%s\n", "", "parameter servers",
+            p->type[plan->server_type].name, plan->server_units, seconds[0], seconds[1],
+            usd_hour > 0 ? 100 * mine / usd_hour : 0, memory,
+            et > 0 && et >= hps_cost_tau(plan, p) ? "  slowest" : "");
 }
 
 static void print_method(const struct hps_plan *plan)
@@ -138,10 +144,8 @@ void hps_plan_print_snapshot(const struct hps_plan *plan, const struct hps_profi
 
 void hps_plan_print(const struct hps_plan *plan, const struct hps_profile *p)
 {
-    double usd_hour = hps_cost_usd_hour(plan, p), tau = 0;
+    double usd_hour = hps_cost_usd_hour(plan, p), tau = hps_cost_tau(plan, p);
 
-    for (int s = 0; s < plan->S; s++)
-        tau = fmax(tau, hps_cost_busy(plan, s));
     hps_out("%5s  %-30s %-16s %6s %12s %12s  %7s %11s  %s\n", "stage", "layers", "type", "units",
             "s/example", "examples/s", "cost", "GB/unit", "bound by");
     for (int s = 0; s < plan->S; s++)

@@ -24,16 +24,27 @@ static void fill_floor(struct hps_pricer *pr)
         for (int j = i; j < pr->L; j++)
             for (int t = 0; t < pr->T; t++) {
                 const struct hps_cost_line *x = hps_cost_line(w->c, i, j, t);
-                long long k = hps_cost_line_units(x, pr->tau_max, w->job.capacity[t]);
+                long long k = hps_cost_line_units(x, pr->tau_max, w->capacity[t]);
                 w->floor[hps_cost_index(pr->L, pr->T, i, j, t)] =
                     (struct hps_pricer_floor){ k, hps_cost_price(p, t) * (double)k *
                                                       hps_cost_line_et(x, k ? (double)k : 1) };
             }
 }
 
-/* An upper bound on the seconds per example of any plan without a limit: all layers one after the
- * other, each on its slowest type; under the engine model every micro-batch alone, with gradient
- * sums over many units and both directions of every hop. */
+/* The most that the fewest servers take for an example. */
+static double slowest_servers(const struct hps_pricer_workspace *w)
+{
+    double et = 0;
+
+    for (int n = 0; n < w->nchoice; n++)
+        if (w->choice[n].can.min > 0)
+            et = fmax(et, w->choice[n].can.work / (double)w->choice[n].can.min);
+    return et;
+}
+
+/* An upper bound on the seconds per example of any plan without a limit: all layers and the servers
+ * one after the other, each on its slowest type; under the engine model every micro-batch alone,
+ * with gradient sums over many units and both directions of every hop. */
 static double slowest(const struct hps_pricer *pr)
 {
     const struct hps_profile *p = pr->workspace->q->profile;
@@ -48,6 +59,7 @@ static double slowest(const struct hps_pricer *pr)
         }
         tau += max / hps_profile_examples(p);
     }
+    tau += slowest_servers(pr->workspace);
     if (!pr->workspace->engine.on) return tau;
     for (int t = 0; t < pr->T; t++) {
         micro = fmax(micro, p->engine.micro_s[t] +
@@ -57,15 +69,18 @@ static double slowest(const struct hps_pricer *pr)
     return 2 * (cut.M + 3) * tau + pr->L * ((cut.M + 3) * micro + step) / cut.batch;
 }
 
-/* More than any feasible plan costs: all units of the pool, at the slowest that is allowed. */
+/* More than any feasible plan costs: all units of the pool and all servers, at the slowest that is
+ * allowed. */
 static double ceiling_of(const struct hps_pricer *pr)
 {
     const struct hps_pricer_workspace *w = pr->workspace;
     const struct hps_profile *p = w->q->profile;
-    double rate = w->job.server_price, tau = isinf(pr->tau_max) ? slowest(pr) : pr->tau_max;
+    double rate = 0, tau = isinf(pr->tau_max) ? slowest(pr) : pr->tau_max;
 
+    for (int n = 0; n < w->nchoice; n++)
+        rate = fmax(rate, w->choice[n].can.price * (double)w->choice[n].can.max);
     for (int t = 0; t < pr->T; t++)
-        rate += w->job.capacity[t] > 0 ? hps_cost_price(p, t) * (double)w->job.capacity[t] : 0;
+        rate += w->capacity[t] > 0 ? hps_cost_price(p, t) * (double)w->capacity[t] : 0;
     return rate * tau > 0 ? 2 * rate * tau : 1;
 }
 
@@ -73,6 +88,8 @@ static double ceiling_of(const struct hps_pricer *pr)
 static void init_workspace(struct hps_pricer_workspace *w, size_t L, size_t T)
 {
     w->floor = hps_mem_new(L * (L + 1) / 2 * T, sizeof *w->floor);
+    w->capacity = hps_mem_new(T, sizeof *w->capacity);
+    w->choice = hps_mem_new(T, sizeof *w->choice);
     w->stages.first = hps_mem_new(L, sizeof(int));
     w->stages.last = hps_mem_new(L, sizeof(int));
     w->stages.type = hps_mem_new(L, sizeof(int));
@@ -86,6 +103,7 @@ static void init_workspace(struct hps_pricer_workspace *w, size_t L, size_t T)
     w->stage_of = hps_mem_new(L, sizeof(int));
     w->units = hps_mem_new(L, sizeof(long long));
     w->low = hps_mem_new(L, sizeof(long long));
+    w->start = hps_mem_new(L, sizeof(long long));
     w->memo.units = hps_mem_new(L, sizeof(long long));
     w->memo.et = hps_mem_new(L, sizeof(double));
     w->best.type = hps_mem_new(L, sizeof(int));
@@ -108,6 +126,29 @@ static void init_engine(struct hps_pricer_engine *e, const struct hps_problem *q
     e->next = hps_mem_new(L, sizeof(long long));
 }
 
+/* Types that may serve, each with the fewest servers at tau_max: no plan that keeps the limit has
+ * fewer. Where no type may, nothing is left for stages. */
+static void init_servers(struct hps_pricer_workspace *w, double tau_max)
+{
+    const struct hps_profile *p = w->q->profile;
+    struct hps_profile of;
+
+    for (int t = -1; hps_cost_next_servers(p, &t, &of);) {
+        struct hps_provision_servers *x = &w->choice[w->nchoice++];
+        *x = hps_provision_servers(&of);
+        long long min = hps_cost_server_units(&x->can, tau_max);
+        if (min <= x->can.max) x->can.min = min;
+    }
+    for (int t = 0; t < p->T; t++) {
+        w->capacity[t] = hps_cost_capacity(p, t);
+        if (w->nchoice == 1 && w->choice[0].can.max > 0 && w->choice[0].type == t)
+            w->capacity[t] = (w->choice[0].limit - w->choice[0].can.min) / p->workers;
+        if (w->nchoice == 0) w->capacity[t] = 0;
+        w->job.capacity[t] = w->capacity[t];
+    }
+    if (w->nchoice == 0) w->choice[w->nchoice++] = (struct hps_provision_servers){ .workers = 1 };
+}
+
 struct hps_pricer *hps_pricer_new(const struct hps_problem *q)
 {
     const struct hps_profile *p = q->profile;
@@ -119,14 +160,12 @@ struct hps_pricer *hps_pricer_new(const struct hps_problem *q)
     w->c = hps_cost_new(p);
     init_workspace(w, (size_t)p->L, (size_t)p->T);
     init_engine(&w->engine, q);
-    for (int t = 0; t < p->T; t++)
-        w->job.capacity[t] = hps_cost_capacity(p, t);
-    w->job.server_price = hps_cost_server_price(p);
     *pr = (struct hps_pricer){ .L = p->L,
                                .T = p->T,
                                .best = INFINITY,
                                .workspace = w,
                                .tau_max = hps_cost_tau_max(q->throughput_limit) };
+    init_servers(w, pr->tau_max);
     pr->ceiling = ceiling_of(pr);
     fill_floor(pr);
     return pr;
@@ -140,7 +179,8 @@ static void free_workspace(struct hps_pricer_workspace *w)
                     w->pairing.units, w->stage_of,     w->units,        w->low,
                     w->memo.units,    w->memo.et,      w->best.type,    w->best.mate,
                     w->best.units,    e->line,         e->terms,        e->bound,
-                    e->real,          e->gain,         e->trial,        e->next };
+                    e->real,          e->gain,         e->trial,        e->next,
+                    w->capacity,      w->choice,       w->start };
 
     hps_cost_free(w->c);
     hps_provision_job_done(&w->job);
@@ -213,6 +253,7 @@ static void keep(struct hps_pricer *pr, const int *type, const long long *units,
     memcpy(w->best.type, type, (size_t)pr->L * sizeof *type);
     memcpy(w->best.mate, w->stages.mate, (size_t)w->stages.S * sizeof *w->stages.mate);
     memcpy(w->best.units, units, (size_t)w->stages.S * sizeof *units);
+    w->best.servers = w->stages.servers;
 }
 
 double hps_pricer_prefix(struct hps_pricer *pr, int n, const int *type, double cutoff)
@@ -252,12 +293,24 @@ double hps_pricer_given(struct hps_pricer *pr, const int *type, const long long 
 
 long long hps_pricer_capacity(const struct hps_pricer *pr, int t)
 {
-    return pr->workspace->job.capacity[t];
+    return pr->workspace->capacity[t];
 }
 
 const long long *hps_pricer_capacities(const struct hps_pricer *pr)
 {
-    return pr->workspace->job.capacity;
+    return pr->workspace->capacity;
+}
+
+double hps_pricer_servers_tau(const struct hps_pricer *pr)
+{
+    const struct hps_pricer_workspace *w = pr->workspace;
+    double min = INFINITY;
+
+    for (int n = 0; n < w->nchoice; n++) {
+        const struct hps_cost_servers *can = &w->choice[n].can;
+        min = fmin(min, can->max > 0 ? can->work / (double)can->max : 0);
+    }
+    return min;
 }
 
 const struct hps_cost *hps_pricer_cost(const struct hps_pricer *pr)
@@ -268,7 +321,7 @@ const struct hps_cost *hps_pricer_cost(const struct hps_pricer *pr)
 double hps_pricer_last_tau(const struct hps_pricer *pr)
 {
     const struct hps_pricer_workspace *w = pr->workspace;
-    double tau = 0;
+    double tau = w->stages.servers.et;
 
     for (int s = 0; s < w->stages.S; s++) {
         double k = (double)w->stages.units[s];
@@ -328,6 +381,8 @@ struct hps_plan *hps_pricer_plan(const struct hps_pricer *pr)
             plan->share[a][0] = s;
             plan->share[a++][1] = w->best.mate[s];
         }
+    plan->server_type = w->best.servers.type;
+    plan->server_units = w->best.servers.units;
     hps_cost_of(plan, w->q->profile);
     plan->evaluations = pr->evaluations;
     return plan;

@@ -151,10 +151,16 @@ static double tangent(const struct bound *b, double rate, double mean, double mo
     return f;
 }
 
+/* There are no fewer of them. */
+static double servers_price(const struct hps_pricer_workspace *w)
+{
+    return w->job.servers.can.price * (double)w->job.servers.can.min;
+}
+
 /* Units for a given worth of a second of the step; their price per hour. */
 static double move(struct hps_pricer_workspace *w, double worth)
 {
-    double rate = w->job.server_price;
+    double rate = servers_price(w);
 
     for (int x = 0; x < w->job.S; x++) {
         double k = w->job.price[x] > 0 ? sqrt(worth * w->engine.gain[x] / w->job.price[x])
@@ -170,7 +176,7 @@ double hps_pricer_bound(struct hps_pricer *pr, double cutoff)
 {
     struct hps_pricer_workspace *w = pr->workspace;
     struct bound b = { w, w->engine.cut.batch, w->engine.cut.M, w->engine.cut.batch * pr->tau_max };
-    double rate = w->job.server_price, mean, best = -INFINITY, enough = log(cutoff * b.batch);
+    double rate = servers_price(w), mean, best = -INFINITY, enough = log(cutoff * b.batch);
 
     for (int s = 0; s < w->stages.S; s++)
         load(&b, s);

@@ -10,9 +10,10 @@
 #define FEW 24                  /* units of a line up to which one of them matters much   */
 #define NEAR   1.1                 /* of the best price: below it moves in two lines are tried  */
 
+/* USD per hour of all units but the servers. */
 static double rate_of(struct hps_pricer_workspace *w, const long long *units)
 {
-    double rate = w->job.server_price;
+    double rate = 0;
 
     memset(w->job.used, 0, (size_t)w->q->profile->T * sizeof *w->job.used);
     for (int x = 0; x < w->job.S; x++) {
@@ -74,11 +75,13 @@ static bool hasten(struct hps_pricer *pr, long long *units, int but)
 /* The price of these units, which cost `rate` an hour, where it is below `best`; else INFINITY. */
 static double price_below(struct hps_pricer *pr, const long long *units, double rate, double best)
 {
-    double max = best > pr->ceiling ? INFINITY : fmin(best / rate, pr->tau_max);
+    const struct hps_cost_servers *can = &pr->workspace->job.servers.can;
+    double all = rate + can->price * (double)can->min;
+    double max = best > pr->ceiling ? INFINITY : fmin(best / all, pr->tau_max);
     double tau = hps_pricer_tau(pr, units, max);
-    double price = tau > pr->tau_max ? hps_pricer_too_slow(pr, tau) : tau * rate;
+    double price = tau <= max ? hps_pricer_served(pr, units, tau, rate) : INFINITY;
 
-    return tau <= max && price < best ? price : INFINITY;
+    return price < best ? price : INFINITY;
 }
 
 /* Take the best step in one line, by 1/2^level of its units (at least one), again and again.
@@ -214,7 +217,11 @@ static void try_least(struct hps_pricer *pr, double *best)
     double min = INFINITY;
 
     for (bool can = hps_provision_at(&w->job, pr->tau_max, w->low); can;) {
-        double price = hps_pricer_of_units(pr, w->low), tau = 0, rate = w->job.server_price;
+        struct hps_provision_servers servers = w->job.servers;
+        double price = hps_pricer_of_units(pr, w->low), tau = servers.et;
+        double rate = servers.can.price * (double)servers.units;
+
+        w->job.servers = servers;
         if (price < min) {
             min = price;
             memcpy(w->engine.trial, w->low, bytes);

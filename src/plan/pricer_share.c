@@ -34,6 +34,7 @@ static bool try_pairs(struct hps_pricer *pr, double *best)
     *best = price;
     memcpy(w->pairing.mate, w->stages.mate, (size_t)w->stages.S * sizeof *w->stages.mate);
     memcpy(w->pairing.units, w->stages.units, (size_t)w->stages.S * sizeof *w->stages.units);
+    w->pairing.servers = w->stages.servers;
     return true;
 }
 
@@ -84,6 +85,7 @@ double hps_pricer_share(struct hps_pricer *pr, double price, double cutoff)
     if (npair == 0) return price;
     memcpy(w->pairing.mate, w->stages.mate, (size_t)w->stages.S * sizeof *w->stages.mate);
     memcpy(w->pairing.units, w->stages.units, (size_t)w->stages.S * sizeof *w->stages.units);
+    w->pairing.servers = w->stages.servers;
     if (npair <= FEW)
         all_pairings(pr, 0, &best);
     else
@@ -91,5 +93,6 @@ double hps_pricer_share(struct hps_pricer *pr, double price, double cutoff)
             continue;
     memcpy(w->stages.mate, w->pairing.mate, (size_t)w->stages.S * sizeof *w->stages.mate);
     memcpy(w->stages.units, w->pairing.units, (size_t)w->stages.S * sizeof *w->stages.units);
+    w->stages.servers = w->pairing.servers;
     return best < cutoff ? best : INFINITY;
 }

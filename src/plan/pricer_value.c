@@ -16,7 +16,7 @@ static void load_line(struct hps_pricer *pr, int s)
     w->memo.units[x] = 0;
     w->job.type[x] = t;
     w->job.price[x] = hps_cost_price(p, t);
-    w->job.max[x] = w->job.capacity[t];
+    w->job.max[x] = w->capacity[t];
     w->job.line[x] = *hps_cost_line(w->c, w->stages.first[s], w->stages.last[s], t);
     w->low[x] = hps_pricer_min_units(pr, w->stages.first[s], w->stages.last[s], t);
     if (!w->job.shared) return;
@@ -50,7 +50,7 @@ bool hps_pricer_load(struct hps_pricer *pr)
         load_line(pr, s);
         can = can && w->low[w->job.S - 1] > 0;
     }
-    return can && hps_provision_fits(&w->job, w->low);
+    return can;
 }
 
 /* Stages that find no units, even when every one has as few as its memory allows. */
@@ -120,11 +120,25 @@ double hps_pricer_tau(struct hps_pricer *pr, const long long *units, double max)
 double hps_pricer_of_units(struct hps_pricer *pr, const long long *units)
 {
     const struct hps_pricer_workspace *w = pr->workspace;
-    double tau = hps_pricer_tau(pr, units, INFINITY), rate = w->job.server_price;
+    double tau = hps_pricer_tau(pr, units, INFINITY), rate = 0;
 
     for (int x = 0; x < w->job.S; x++)
         rate += w->job.price[x] * (double)units[x];
-    return tau > pr->tau_max ? hps_pricer_too_slow(pr, tau) : tau * rate;
+    return hps_pricer_served(pr, units, tau, rate);
+}
+
+double hps_pricer_served(struct hps_pricer *pr, const long long *units, double tau, double rate)
+{
+    struct hps_pricer_workspace *w = pr->workspace;
+    struct hps_provision_servers *x = &w->job.servers;
+    long long left = x->limit;
+
+    if (x->can.max == 0) return tau > pr->tau_max ? hps_pricer_too_slow(pr, tau) : tau * rate;
+    for (int l = 0; l < w->job.S; l++)
+        if (w->job.type[l] == x->type) left -= units[l] * x->workers;
+    double all = hps_provision_serve_best(x, tau, rate, pr->tau_max, left);
+    if (isinf(all)) return hps_pricer_too_slow(pr, fmax(tau, x->et));
+    return all * (rate + x->can.price * (double)x->units);
 }
 
 /* Stages with too few units for their memory, and units in use beyond what there is as a share of
@@ -159,11 +173,14 @@ static double price_given(struct hps_pricer *pr)
     return amiss > 0 ? pr->ceiling * (2 + amiss) : hps_pricer_of_units(pr, w->units);
 }
 
-double hps_pricer_value(struct hps_pricer *pr, bool can, double cutoff)
+/* With the servers at hand. */
+static double value_served(struct hps_pricer *pr, bool can, double cutoff)
 {
     struct hps_pricer_workspace *w = pr->workspace;
     double price;
 
+    can = hps_provision_serve(&w->job.servers, pr->tau_max) && can &&
+          hps_provision_fits(&w->job, w->low);
     if (w->given)
         price = price_given(pr);
     else if (!can)
@@ -174,7 +191,35 @@ double hps_pricer_value(struct hps_pricer *pr, bool can, double cutoff)
         price = hps_provision_cheapest(&w->job, pr->tau_max, cutoff, w->units, w->low);
     if (!(price < cutoff)) return INFINITY;
     if (price > pr->ceiling) return price;
+    if (w->engine.on) hps_pricer_of_units(pr, w->units); /* the servers of the last units tried */
     for (int s = 0; s < w->stages.S; s++)
         w->stages.units[s] = w->units[w->stages.line[s]];
+    w->stages.servers = (struct hps_pricer_servers){ w->job.servers.type, w->job.servers.units,
+                                                     w->job.servers.et };
     return price;
+}
+
+/* The n-th type that servers may be of, in place of the one before. */
+static void choose(struct hps_pricer_workspace *w, int n)
+{
+    const struct hps_provision_servers *x = &w->choice[n];
+
+    w->job.capacity[w->job.servers.type] = w->capacity[w->job.servers.type];
+    w->job.servers = *x;
+    if (x->can.max > 0) w->job.capacity[x->type] = (x->limit - x->can.min) / x->workers;
+}
+
+double hps_pricer_value(struct hps_pricer *pr, bool can, double cutoff)
+{
+    struct hps_pricer_workspace *w = pr->workspace;
+    size_t bytes = (size_t)w->job.S * sizeof *w->low;
+    double best = INFINITY;
+
+    if (w->nchoice > 1) memcpy(w->start, w->low, bytes);
+    for (int n = 0; n < w->nchoice; n++) {
+        choose(w, n);
+        if (n > 0) memcpy(w->low, w->start, bytes);
+        best = fmin(best, value_served(pr, can, fmin(best, cutoff)));
+    }
+    return best;
 }

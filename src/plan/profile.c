@@ -25,7 +25,7 @@ static size_t table_size(const struct hps_profile *p)
 /* All tables are contiguous, so that they are copied and broadcast as one. */
 static size_t all_tables(const struct hps_profile *p)
 {
-    return 8 * table_size(p) + 4 * (size_t)p->T;
+    return 9 * table_size(p) + 4 * (size_t)p->T;
 }
 
 static void point(struct hps_profile *p, double *table)
@@ -40,7 +40,8 @@ static void point(struct hps_profile *p, double *table)
     p->send = table + 5 * n;
     p->engine.forward_s = table + 6 * n;
     p->engine.once_s = table + 7 * n;
-    p->engine.read_s = table + 8 * n;
+    p->serve = table + 8 * n;
+    p->engine.read_s = table + 9 * n;
     p->engine.micro_s = p->engine.read_s + p->T;
     p->engine.step_s = p->engine.micro_s + p->T;
     p->engine.unsure = p->engine.step_s + p->T;
@@ -115,7 +116,8 @@ static enum hps_status check_head(const struct hps_profile *p, const char *from)
     if (p->workers < 1) return refuse(from, "workers", p->workers, "at least 1");
     if (p->server_units < 0)
         return refuse(from, "servers.units", (double)p->server_units, "0 or above");
-    if (p->server_units > 0 && (p->server_type < 0 || p->server_type >= p->T))
+    if (hps_profile_served(p) && (p->server_type < (p->server_auto ? -1 : 0) ||
+                                  p->server_type >= p->T))
         return refuse(from, "servers.type", p->server_type, "one of the types");
     return HPS_OK;
 }
@@ -221,6 +223,11 @@ static enum hps_status check_servers(const struct hps_profile *p, const char *fr
 {
     char lack[512];
 
+    if (hps_profile_served(p) && p->server_type >= 0 && p->type[p->server_type].gpu) {
+        HPS_SAY(HPS_ERROR, "%s: servers are CPUs, not GPUs of type %s", from,
+                p->type[p->server_type].name);
+        return HPS_DECK;
+    }
     if (!hps_memory_servers_lack(p, lack, sizeof lack)) return HPS_OK;
     HPS_SAY(HPS_ERROR, "%s: %s", from, lack);
     return HPS_DECK;
@@ -240,6 +247,7 @@ enum hps_status hps_profile_check(const struct hps_profile *p, const char *from)
     if (!s) s = check_table(p, from, "beta", p->beta, 1);
     if (!s) s = check_table(p, from, "recv", p->recv, INFINITY);
     if (!s) s = check_table(p, from, "send", p->send, INFINITY);
+    if (!s) s = check_table(p, from, "serve", p->serve, INFINITY);
     if (!s) s = check_table(p, from, "forward", p->engine.forward_s, INFINITY);
     if (!s) s = check_table(p, from, "once", p->engine.once_s, INFINITY);
     if (!s) s = check_engine(p, from);

@@ -50,6 +50,7 @@ static bool read_layer(struct hps_profile *p, int l, const struct hps_json_at *a
                 hps_json_get_reals(at, "recv", p->T, p->recv + row) &&
                 hps_json_get_reals(at, "send", p->T, p->send + row) &&
                 may_get_real(at, "state_bytes", &y->state_bytes) &&
+                may_get_reals(at, "serve", p->T, p->serve + row) &&
                 may_get_reals(at, "forward", p->T, p->engine.forward_s + row) &&
                 may_get_reals(at, "once", p->T, p->engine.once_s + row);
 
@@ -70,13 +71,18 @@ static bool read_limit(struct hps_profile *p, const struct hps_json_at *top)
 static bool read_servers(struct hps_profile *p, const struct hps_json_at *top)
 {
     struct hps_json_at at;
-    long long type;
+    long long type = -1;
 
     if (!hps_json_get_object(&at, top, "servers")) return false;
     if (!at.object) return true;
-    if (!hps_json_get_int(&at, "type", &type) || !hps_json_get_int(&at, "units", &p->server_units))
+    p->server_auto = json_is_true(json_object_get(at.object, "auto"));
+    if (p->server_auto && hps_json_has(&at, "units"))
+        return hps_json_wrong(&at, "units", "cannot be given where they are auto");
+    if ((!p->server_auto || hps_json_has(&at, "type")) && !hps_json_get_int(&at, "type", &type))
         return false;
-    if (type < 0 || type >= p->T) return hps_json_wrong(&at, "type", "must be the index of a type");
+    if (!p->server_auto && !hps_json_get_int(&at, "units", &p->server_units)) return false;
+    if ((type < 0 && hps_json_has(&at, "type")) || type >= p->T)
+        return hps_json_wrong(&at, "type", "must be the index of a type");
     p->server_type = (int)type;
     return true;
 }
@@ -188,6 +194,15 @@ static void write_reals(json_t *o, const char *key, int n, const double *x)
     json_object_set_new(o, key, list);
 }
 
+static bool serves(const struct hps_profile *p, int l)
+{
+    bool some = false;
+
+    for (int t = 0; t < p->T; t++)
+        some = some || p->serve[l * p->T + t] > 0;
+    return some;
+}
+
 static json_t *write_layer(const struct hps_profile *p, int l)
 {
     const struct hps_profile_layer *y = &p->layer[l];
@@ -205,6 +220,7 @@ static json_t *write_layer(const struct hps_profile *p, int l)
     write_reals(o, "beta", p->T, p->beta + row);
     write_reals(o, "recv", p->T, p->recv + row);
     write_reals(o, "send", p->T, p->send + row);
+    if (serves(p, l)) write_reals(o, "serve", p->T, p->serve + row);
     if (p->engine.batch > 0) {
         write_reals(o, "forward", p->T, p->engine.forward_s + row);
         write_reals(o, "once", p->T, p->engine.once_s + row);
@@ -230,6 +246,16 @@ static json_t *write_engine(const struct hps_profile *p)
     return o;
 }
 
+static json_t *write_servers(const struct hps_profile *p)
+{
+    json_t *o = json_object();
+
+    if (p->server_auto) json_object_set_new(o, "auto", json_true());
+    if (p->server_type >= 0) json_object_set_new(o, "type", json_integer(p->server_type));
+    if (!p->server_auto) json_object_set_new(o, "units", json_integer(p->server_units));
+    return o;
+}
+
 static json_t *write_all(const struct hps_profile *p)
 {
     json_t *o = json_object(), *types = json_array(), *layers = json_array();
@@ -248,10 +274,7 @@ static json_t *write_all(const struct hps_profile *p)
     json_object_set_new(o, "types", types);
     json_object_set_new(o, "layers", layers);
     json_object_set_new(o, "workers", json_integer(p->workers));
-    if (p->server_units > 0)
-        json_object_set_new(o, "servers",
-                            json_pack("{s:i,s:I}", "type", p->server_type, "units",
-                                      (json_int_t)p->server_units));
+    if (hps_profile_served(p)) json_object_set_new(o, "servers", write_servers(p));
     if (p->engine.batch > 0) json_object_set_new(o, "engine", write_engine(p));
     return o;
 }

@@ -38,6 +38,7 @@ bool hps_provision_fits(const struct hps_provision_job *job, const long long *un
 {
     for (int s = 0; s < job->S; s++)
         job->used[job->type[s]] = 0;
+    job->used[job->servers.type] = hps_provision_servers_take(&job->servers);
     for (int s = 0; s < job->S; s++) {
         int t = job->type[s];
         job->used[t] += units[s];
@@ -83,8 +84,9 @@ long long hps_provision_units(const struct hps_provision_job *job, int s, double
                           : hps_cost_line_units(&job->line[s], tau, job->max[s]);
 }
 
-bool hps_provision_at(const struct hps_provision_job *job, double tau, long long *units)
+bool hps_provision_at(struct hps_provision_job *job, double tau, long long *units)
 {
+    if (!hps_provision_serve(&job->servers, tau)) return false;
     for (int s = 0; s < job->S; s++) {
         units[s] = hps_provision_units(job, s, tau);
         if (units[s] == 0) return false;
@@ -94,8 +96,9 @@ bool hps_provision_at(const struct hps_provision_job *job, double tau, long long
 }
 
 /* Few lines change. */
-bool hps_provision_down(const struct hps_provision_job *job, double tau, long long *units)
+bool hps_provision_down(struct hps_provision_job *job, double tau, long long *units)
 {
+    if (job->servers.et > tau && !hps_provision_serve(&job->servers, tau)) return false;
     for (int s = 0; s < job->S; s++) {
         if (job->et[s] <= tau) continue;
         units[s] = hps_provision_units(job, s, tau);
@@ -107,16 +110,17 @@ bool hps_provision_down(const struct hps_provision_job *job, double tau, long lo
 
 static double slowest(const struct hps_provision_job *job)
 {
-    double tau = 0;
+    double tau = job->servers.et;
 
     for (int s = 0; s < job->S; s++)
         tau = job->et[s] > tau ? job->et[s] : tau;
     return tau;
 }
 
-static bool begin_at(const struct hps_provision_job *job, double tau, long long *units)
+static bool begin_at(struct hps_provision_job *job, double tau, long long *units)
 {
     if (!job->begun) return hps_provision_at(job, tau, units);
+    hps_provision_serve(&job->servers, tau);
     for (int s = 0; s < job->S; s++)
         job->et[s] = hps_provision_et(job, s, units[s]);
     return true;
@@ -125,14 +129,16 @@ static bool begin_at(const struct hps_provision_job *job, double tau, long long 
 /* From the largest tau downwards. Units only grow on the way, and so do their price per hour and
  * price * k * ET(k) of each stage: the first shows how far tau must fall to gain, the second when
  * to stop. */
-double hps_provision_cheapest(const struct hps_provision_job *job, double tau_max, double cutoff,
+double hps_provision_cheapest(struct hps_provision_job *job, double tau_max, double cutoff,
                               long long *units, long long *scratch)
 {
+    struct hps_provision_servers *servers = &job->servers, chosen = *servers;
     double best = cutoff, tau = tau_max;
     bool found = false;
 
     for (bool can = begin_at(job, tau, scratch); can; can = hps_provision_down(job, tau, scratch)) {
-        double real = slowest(job), rate = job->server_price, floor = 0;
+        double rate = servers->can.price * (double)servers->units, real = slowest(job);
+        double floor = rate * servers->et;
         for (int s = 0; s < job->S; s++) {
             double pay = job->price[s] * (double)scratch[s];
             rate += pay;
@@ -141,36 +147,44 @@ double hps_provision_cheapest(const struct hps_provision_job *job, double tau_ma
         if (!found ? real * rate < best : real * rate < best * (1 - SAME)) {
             best = real * rate;
             memcpy(units, scratch, (size_t)job->S * sizeof *units);
+            chosen = *servers;
             found = true;
         }
         if (floor >= best || !(real > 0)) break;
         tau = nextafter(real, 0);
         if (rate * tau > best) tau = best / rate;
     }
+    *servers = chosen;
     return found ? best : INFINITY;
 }
 
 /* Bisection over tau: the smallest double at which the limits hold is the ET of some stage. */
-double hps_provision_fastest(const struct hps_provision_job *job, double cutoff, long long *units,
+double hps_provision_fastest(struct hps_provision_job *job, double cutoff, long long *units,
                              long long *scratch)
 {
+    const struct hps_cost_servers *can = &job->servers.can;
+
     if (!hps_provision_at(job, cutoff, scratch)) return INFINITY;
     memcpy(units, scratch, (size_t)job->S * sizeof *units);
-    double max = slowest(job), under = 0;
+    struct hps_provision_servers servers = job->servers;
+    double max = slowest(job), under = can->max > 0 ? can->work / (double)can->max : 0;
     for (int s = 0; s < job->S; s++)
         under = fmax(under, hps_provision_et(job, s, job->max[s]));
     under = nextafter(under, -1);
     for (;;) {
         double mid =
             under > 0 && max > 4 * under ? sqrt(under) * sqrt(max) : under + (max - under) / 2;
-        if (!(under < mid && mid < max)) return max;
+        if (!(under < mid && mid < max)) break;
         if (hps_provision_at(job, mid, scratch)) {
             memcpy(units, scratch, (size_t)job->S * sizeof *units);
+            servers = job->servers;
             max = slowest(job);
         } else {
             under = mid;
         }
     }
+    job->servers = servers;
+    return max;
 }
 
 /* A plan's stages as a job. */
@@ -218,7 +232,7 @@ static void begin(struct plan_job *d, struct hps_plan *plan, const struct hps_pr
         add_line(d, plan, s, p, c);
     for (int t = 0; t < p->T; t++)
         d->job.capacity[t] = hps_cost_capacity(p, t);
-    d->job.server_price = hps_cost_server_price(p);
+    d->job.servers = hps_provision_servers(p);
 }
 
 static void end(struct plan_job *d)
@@ -233,6 +247,8 @@ static void adopt(struct hps_plan *plan, const struct hps_profile *p, const stru
 {
     for (int s = 0; s < plan->S; s++)
         plan->stage[s].units = d->units[d->line[s]] * p->workers;
+    plan->server_type = d->job.servers.type;
+    plan->server_units = d->job.servers.units;
     hps_cost_of(plan, p);
 }
 
@@ -251,14 +267,20 @@ static void adopt_none(struct hps_plan *plan)
 bool hps_provision(struct hps_plan *plan, const struct hps_profile *p, const struct hps_cost *c,
                    double throughput_limit)
 {
+    double tau_max = hps_cost_tau_max(throughput_limit), best = INFINITY;
+    struct hps_profile of;
     struct plan_job d;
 
-    begin(&d, plan, p, c);
-    double cost = hps_provision_cheapest(&d.job, hps_cost_tau_max(throughput_limit), INFINITY,
-                                         d.units, d.scratch);
-    if (isfinite(cost)) adopt(plan, p, &d);
-    end(&d);
-    if (isfinite(cost)) return true;
+    for (int t = -1; hps_cost_next_servers(p, &t, &of);) {
+        begin(&d, plan, &of, c);
+        double cost = hps_provision_cheapest(&d.job, tau_max, best, d.units, d.scratch);
+        if (isfinite(cost)) {
+            adopt(plan, &of, &d);
+            best = cost;
+        }
+        end(&d);
+    }
+    if (isfinite(best)) return true;
     hps_provision_min_tau(plan, p, c);
     return false;
 }
@@ -266,14 +288,19 @@ bool hps_provision(struct hps_plan *plan, const struct hps_profile *p, const str
 double hps_provision_min_tau(struct hps_plan *plan, const struct hps_profile *p,
                              const struct hps_cost *c)
 {
+    double best = INFINITY;
+    struct hps_profile of;
     struct plan_job d;
 
-    begin(&d, plan, p, c);
-    double tau = hps_provision_fastest(&d.job, INFINITY, d.units, d.scratch);
-    if (isfinite(tau))
-        adopt(plan, p, &d);
-    else
-        adopt_none(plan);
-    end(&d);
-    return tau;
+    for (int t = -1; hps_cost_next_servers(p, &t, &of);) {
+        begin(&d, plan, &of, c);
+        double tau = hps_provision_fastest(&d.job, INFINITY, d.units, d.scratch);
+        if (tau < best) {
+            adopt(plan, &of, &d);
+            best = tau;
+        }
+        end(&d);
+    }
+    if (isinf(best)) adopt_none(plan);
+    return best;
 }

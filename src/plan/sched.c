@@ -163,7 +163,7 @@ static enum hps_status say_infeasible(const struct hps_profile *p, double limit,
     }
     if (!fastest) {
         HPS_SAY(HPS_ERROR, "no plan is feasible: no type has a unit for each worker (%d)%s",
-                p->workers, p->server_units > 0 ? " beside the servers" : "");
+                p->workers, hps_profile_served(p) ? " beside the servers" : "");
         return HPS_DECK;
     }
     round_down(max, sizeof max, &request.throughput_limit);

@@ -74,7 +74,8 @@ void hps_measure_types(struct hps_profile *p, const struct hps_pool *pool,
     p->engine.batch = (double)o->batch;
     p->engine.microbatches = o->microbatches;
     p->server_type = o->server_type;
-    p->server_units = o->servers;
+    p->server_auto = isinf(o->servers);
+    p->server_units = p->server_auto ? 0 : (long long)o->servers;
     for (int t = 0; t < pool->T; t++) {
         const struct hps_type *from = &pool->type[t];
         struct hps_profile_type *to = &p->type[t];

@@ -1,14 +1,17 @@
 /* storage_opt.c - the deck's `storage` section. */
 #include "ps/storage_opt.h"
 
+#include <math.h>
 #include <string.h>
 
 static const struct hps_field storage_fields[] = {
-    HPS_FIELD(hps_storage_opt, servers, HPS_INT, "0", 0, 1000000, "ranks",
-              "dedicated parameter servers, which have the tables and train nothing; 0: the ranks "
-              "that read a table have it"),
+    { "servers", HPS_REAL, offsetof(struct hps_storage_opt, servers), "0", 0, 1000000, "auto",
+      "ranks",
+      "dedicated parameter servers, which have the tables and train nothing; 0: the ranks that "
+      "read a table have it; auto: as the plan chooses" },
     HPS_FIELD(hps_storage_opt, server_type, HPS_TEXT, "", 0, 0, "",
-              "type of the servers (resources); empty: the cheapest CPU type with enough ranks"),
+              "type of the servers (resources); empty: the cheapest CPU type with enough ranks, or "
+              "as the plan chooses"),
     HPS_FIELD(hps_storage_opt, gpu_memory, HPS_REAL, "0", 0, 1e15, "bytes",
               "of each GPU for hot rows of tables, all are in host memory; 0: all on the GPU"),
     HPS_FIELD(hps_storage_opt, host_memory, HPS_REAL, "0", 0, 0, "bytes",
@@ -31,6 +34,8 @@ enum hps_status hps_storage_bind(struct hps_storage_opt *opt, const struct hps_d
     enum hps_status st = hps_deck_map(deck, "storage", &storage);
 
     if (!st) st = hps_deck_bind(deck, storage, storage_fields, NULL, inner, opt);
+    if (!st && isfinite(opt->servers) && opt->servers != floor(opt->servers))
+        st = hps_deck_wrong(storage, "servers", "must be auto or a whole number");
     if (!st) st = hps_item_map(storage, "messages", &messages);
     if (!st) st = hps_deck_bind(deck, messages, message_fields, NULL, NULL, opt);
     return st;

@@ -159,6 +159,33 @@ for workers in 2 3; do
     done
 done
 
+# dedicated servers, which work for every example: of the number and type that the plan chooses, or
+# that are given; those are never cheaper
+sed 's/"oct"/"serve": [0.4, 0.1, 0.1], &/; s/"types"/"servers": {"auto": true}, &/' \
+    profile.json >auto.json
+for objective in model engine; do
+    expect 0 '' heterps plan --profile auto.json $budget --set schedule.objective=$objective \
+        --json auto_$objective.json
+    shows '^ *parameter servers +cpu +[0-9]+ '
+    python3 -c '' 2>/dev/null &&
+        expect 0 '' python3 "$srcdir/tests/oracle/plan_oracle.py" auto.json auto_$objective.json
+done
+expect 0 '' heterps plan --profile auto.json $budget --method exact --json auto.plan.json
+shows '^proven'
+for units in 10 60 120; do
+    sed "s/{\"auto\": true}/{\"type\": 0, \"units\": $units}/; s/\(_limit\": \)20000/\10/" \
+        auto.json >given.json
+    expect 0 '' heterps plan --profile given.json $budget --method exact --json given_plan.json
+    awk -v a="$(number auto.plan.json cost_usd)" -v b="$(number given_plan.json cost_usd)" \
+        -v x="$(number given_plan.json throughput)" 'BEGIN { exit !(a <= b || x < 20000) }' ||
+        fail "$units given servers are cheaper than those that were chosen"
+    python3 -c '' 2>/dev/null &&
+        expect 0 '' python3 "$srcdir/tests/oracle/plan_oracle.py" given.json given_plan.json
+done
+expect 0 '' heterps plan --profile auto.json --method file --set schedule.plan=auto.plan.json
+close "$(number auto.plan.json cost_usd)" \
+    "$(sed -n 's/^plan by file: .* s, \([0-9.e-]*\) USD .*/\1/p' out)" 1e-5
+
 # memory: the cheapest plan does not fit, another does; where none does, who needs what is said
 sed 's/"limit"/"memory_bytes": 1.5, "limit"/g' profile.json >short.json
 expect 0 '' heterps plan --profile short.json $budget --json short_plan.json

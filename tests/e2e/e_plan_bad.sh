@@ -54,6 +54,13 @@ bad 's/"limit": 4/"limit": -4/' 'limit of type 0 .cpu. is -4'
 bad 's/"batch"/"workers": 0, &/' 'workers must be 1 to 1048576'
 bad 's/"batch"/"workers": 2.5, &/' 'workers must be a whole number'
 bad 's/"batch"/"workers": 5, &/' 'no type has a unit for each worker .5.'
+bad 's/"types"/"servers": {"auto": true, "units": 1}, &/' 'servers.units cannot be given where'
+bad 's/"types"/"servers": {"auto": true, "type": 2}, &/' 'servers.type must be the index of a type'
+bad 's/"types"/"servers": {"auto": true, "type": 1}, &/' 'servers are CPUs, not GPUs of type gpu'
+bad 's/"types"/"servers": {"type": 1, "units": 1}, &/' 'servers are CPUs, not GPUs of type gpu'
+bad 's/"oct": .2, 1.5./"serve": [-1, 0], &/' 'serve of layer 0 .emb. on type 0 .cpu. is -1'
+bad 's/"types"/"servers": {"auto": true}, &/; s/"limit": 4/&, "memory_bytes": 1.9/' \
+    'no CPU type has the units for servers that hold 8 bytes of rows'
 bad 's/"gpu", "kind"/"cpu", "kind"/' 'types 0 and 1 are both called cpu'
 refuse 65 'resources.cpu.limit: 0 is below 1' good.json --set resources.cpu.limit=0
 refuse 65 'price_usd_hour' good.json --set resources.cpu.price_usd_hour=-1
@@ -89,6 +96,9 @@ sed 's/"batch"/"workers": 2, &/; s/_limit": 5/_limit": 0/' good.json >two.json
 sed 's/"workers": 1/"workers": 2/; s/"units": [0-9]*/"units": 1/' plan.json >odd.json
 refuse 65 'odd.json: the 1 units of stage 0 cannot be divided among 2 workers' two.json \
     --method file --set schedule.plan=odd.json
+sed 's/"types"/"servers": {"auto": true}, &/' good.json >auto.json
+refuse 65 'plan.json: the plan has 0 servers of type 0: wanted is at least 1' auto.json \
+    --method file --set schedule.plan=plan.json
 cat >empty.json <<'END'
 {"format": "heterps-plan-1", "assignment": [0, 0],
  "stages": [{"first": 0, "last": 1, "type": 0, "units": 1},

@@ -93,7 +93,17 @@ rm -rf runs
 expect 0 '' go 3 --set storage.servers=1 --set schedule.method=exact
 grep -q 'parameter servers *cpu *1' out || fail 'no servers in the table'
 
+echo '-- the planner chooses them'
+rm -rf runs
+expect 0 '' go 3 --set storage.servers=auto --set schedule.method=exact --set train.steps=30
+grep -q 'parameter servers *cpu *1' out || fail 'no servers in the table'
+close "$(number runs/bags/report.json train_loss)" "$one" 1e-4
+expect 0 '' go 4 --set storage.servers=auto --set storage.server_type=cpu \
+    --set schedule.method=exact --set train.steps=40
+grep -q 'going on from .*step 30' err || fail 'it did not go on'
+
 echo '-- refused'
+plan_file 8 '' 1 >one.json
 refuse() { # PATTERN RANKS ARGUMENT...
     pattern=$1 n=$2
     shift 2
@@ -103,6 +113,11 @@ refuse '3 servers leave no rank of 3' 3 --set storage.servers=3
 refuse "the pool has no type 'gpus'" 2 --set storage.servers=1 --set storage.server_type=gpus
 refuse "no servers .* of 'cpu'" 2 --set storage.server_type=cpu
 refuse 'storage.*servers' 2 --set storage.servers=-1
+refuse 'servers.* must be auto or a whole number' 2 --set storage.servers=1.5
+refuse "the pool has no type 'gpus'" 2 --set storage.servers=auto --set storage.server_type=gpus
+refuse 'no type has a unit for each worker .1. beside the servers' 1 --set storage.servers=auto
+refuse 'one.json: the plan has 0 servers' 2 --set storage.servers=auto \
+    --set schedule.method=file --set schedule.plan=one.json
 refuse 'each of 1 servers needs .* bytes for its rows' 2 --set storage.servers=1 \
     --set 'model.ids.buckets=1000000000000000' --set model.ids.hash=mod
 plan_file 8 '' 2 >plan.json

@@ -68,11 +68,30 @@ double make_et(const struct hps_profile *p, int i, int j, int t, long long units
     return fmax(ct, dt + ends / (p->batch * k)) / p->workers;
 }
 
+/* How many servers there are, and of which type. */
+static long long servers_of(const struct hps_profile *p, const struct hps_plan *plan, int *type)
+{
+    *type = p->server_auto ? plan->server_type : p->server_type;
+    return p->server_auto ? plan->server_units : p->server_units;
+}
+
+/* Seconds for an example of all layers. */
+static double serve_et(const struct hps_profile *p, int type, long long servers)
+{
+    double sum = 0;
+
+    for (int l = 0; l < p->L; l++)
+        sum += p->serve[l * p->T + type];
+    return sum / (p->batch * (double)servers);
+}
+
 double make_cost(const struct hps_profile *p, const struct hps_plan *plan, double *tau)
 {
     double rate = 0;
+    int type;
+    long long servers = servers_of(p, plan, &type);
 
-    *tau = 0;
+    *tau = servers > 0 ? serve_et(p, type, servers) : 0;
     for (int s = 0; s < plan->S; s++) {
         const struct hps_plan_stage *g = &plan->stage[s], *a;
         double et = make_et(p, g->first, g->last, g->type, g->units);
@@ -88,13 +107,26 @@ double make_cost(const struct hps_profile *p, const struct hps_plan *plan, doubl
         if (!paid)
             rate += p->type[g->type].price_usd_hour * (double)g->units;
     }
-    if (p->server_units > 0)
-        rate += p->type[p->server_type].price_usd_hour * (double)p->server_units;
+    if (servers > 0)
+        rate += p->type[type].price_usd_hour * (double)servers;
     return p->epochs * p->examples * *tau / 3600 * rate;
+}
+
+/* Do the servers that a plan chose hold all rows? */
+static bool servers_fit(const struct hps_profile *p, const struct hps_plan *plan)
+{
+    double rows = 0, has = p->type[plan->server_type].memory_bytes;
+
+    for (int l = 0; l < p->L; l++)
+        if (p->layer[l].type[0] == 'e')
+            rows += p->layer[l].weight_bytes + p->layer[l].state_bytes;
+    return !(has > 0) || rows / (double)plan->server_units <= has * (1 + 1e-9);
 }
 
 bool make_fits(const struct hps_profile *p, const struct hps_plan *plan)
 {
+    if (p->server_auto && !servers_fit(p, plan))
+        return false;
     for (int s = 0; s < plan->S; s++) {
         const struct hps_plan_stage *g = &plan->stage[s];
         double need = 0, has = p->type[g->type].memory_bytes;
@@ -107,7 +139,7 @@ bool make_fits(const struct hps_profile *p, const struct hps_plan *plan)
                     mine = mine || (plan->share[n][a] == s && h->first <= l && l <= h->last);
                 }
             bool table = y->type[0] == 'e';
-            if (mine && !(table && p->server_units > 0))
+            if (mine && !(table && hps_profile_served(p)))
                 need += (y->weight_bytes + y->state_bytes) / (table ? (double)g->units : 1);
         }
         if (has > 0 && need > has * (1 + 1e-9))
@@ -136,7 +168,8 @@ struct walk {
     double limit, best;
     bool min_tau;
     long long left[16];
-    long long keep[64];
+    long long keep[64], servers;
+    int server_type;
 };
 
 static void judge(struct walk *w)
@@ -149,6 +182,8 @@ static void judge(struct walk *w)
         w->best = w->min_tau ? tau : cost;
         for (int s = 0; s < w->plan->S; s++)
             w->keep[s] = w->plan->stage[s].units;
+        w->server_type = w->plan->server_type;
+        w->servers = w->plan->server_units;
     }
 }
 
@@ -168,15 +203,36 @@ static void all_units(struct walk *w, int s)
     w->left[g->type] = room;
 }
 
+static void with_servers(struct walk *w, int type, long long servers)
+{
+    for (int t = 0; t < w->p->T; t++)
+        w->left[t] = w->p->type[t].limit - (t == type ? servers : 0);
+    w->plan->server_type = type;
+    w->plan->server_units = servers;
+    all_units(w, 0);
+}
+
+/* Of every CPU type that may serve, every number. */
+static void all_servers(struct walk *w)
+{
+    for (int t = 0; t < w->p->T; t++)
+        for (long long n = 1; n <= w->p->type[t].limit; n++)
+            if (!w->p->type[t].gpu && (w->p->server_type < 0 || w->p->server_type == t))
+                with_servers(w, t, n);
+}
+
 double make_best_units(const struct hps_profile *p, struct hps_plan *plan, double throughput_limit,
                        bool min_tau)
 {
-    struct walk w = { p, plan, throughput_limit, INFINITY, min_tau, { 0 }, { 0 } };
+    struct walk w = { p, plan, throughput_limit, INFINITY, min_tau, { 0 }, { 0 }, 0, 0 };
 
     plan->workers = p->workers;
-    for (int t = 0; t < p->T; t++)
-        w.left[t] = p->type[t].limit - (t == p->server_type ? p->server_units : 0);
-    all_units(&w, 0);
+    if (p->server_auto)
+        all_servers(&w);
+    else
+        with_servers(&w, p->server_type, p->server_units);
+    plan->server_type = w.server_type;
+    plan->server_units = w.servers;
     for (int s = 0; s < plan->S; s++)
         plan->stage[s].units = w.keep[s];
     return w.best;

@@ -94,7 +94,27 @@ def check_times(profile, plan):
         busy.append(et)
     for a, b in plan.get("share") or []:
         busy[a] += busy[b]
+    servers = servers_of(profile, plan)
+    if servers["units"] > 0:
+        work = math.fsum((x.get("serve") or [0] * len(profile["types"]))[servers["type"]]
+                         for x in profile["layers"])
+        busy.append(work / profile["batch"] / servers["units"])
     return max(busy)
+
+
+def servers_of(profile, plan):
+    """The dedicated servers: the profile's, or those that the plan chose."""
+    given = profile.get("servers") or {"type": 0, "units": 0}
+    planned = plan.get("servers") or {"type": given.get("type", 0), "units": 0}
+    if given.get("auto"):
+        kind = profile["types"][planned["type"]]
+        if planned["units"] < 1 or kind.get("kind", "cpu") != "cpu":
+            fail(f"servers are {planned}")
+        if given.get("type", planned["type"]) != planned["type"]:
+            fail(f"servers are {planned}, the profile has {given}")
+    elif given["units"] != planned["units"] or given["type"] != planned["type"]:
+        fail(f"servers are {planned}, the profile has {given}")
+    return planned
 
 
 def check_share(plan):
@@ -110,10 +130,7 @@ def check_share(plan):
 
 
 def check_limits(profile, plan):
-    servers = profile.get("servers") or {"type": 0, "units": 0}
-    planned = plan.get("servers") or {"type": servers["type"], "units": 0}
-    if servers["units"] != planned["units"] or servers["type"] != planned["type"]:
-        fail(f"servers are {planned}, the profile has {servers}")
+    servers = servers_of(profile, plan)
     rate, riders = 0, check_share(plan)
     for t, kind in enumerate(profile["types"]):
         used = sum(g["units"] for s, g in enumerate(plan["stages"])
@@ -130,7 +147,7 @@ def check_memory(profile, plan):
     held = [list(range(g["first"], g["last"] + 1)) for g in stages]
     for a, b in plan.get("share") or []:
         held[a] = held[b] = held[a] + held[b]
-    servers = profile.get("servers") or {"units": 0}
+    servers = servers_of(profile, plan)
     if servers["units"] > 0:
         has = profile["types"][servers["type"]].get("memory_bytes") or math.inf
         need = math.fsum(x["weight_bytes"] + x.get("state_bytes", 0)
@@ -191,7 +208,7 @@ class Stage:
         if profile["types"][t].get("kind", "cpu") == "cpu":
             extra += about.get("move", 0) * (recv + send) / profile["batch"] * rows / k
         others = (everyone - 1) / everyone
-        of_rows = 1 if (profile.get("servers") or {"units": 0})["units"] > 0 else others
+        of_rows = 1 if servers_of(profile, plan)["units"] > 0 else others
         moved = 2 * math.fsum(x["sync"][t] * ((1 - x["beta"][t]) * others
                                               + x["beta"][t] / k * of_rows) for x in mine)
         self.forward = part * (ct - once) + extra / 2

@@ -19,7 +19,8 @@ static void read_again_is_the_same(void **state)
     struct hps_profile *p = make_profile(1, 7, 3, 100, 0), *q, *r;
 
     (void)state;
-    p->server_type = 1;
+    p->server_type = 2;
+    p->serve[4] = 1e-3 / 3;
     p->server_units = 1;
     p->type[2].memory_bytes = 1e10 / 3;
     p->layer[1].state_bytes = 12345.5;
@@ -44,7 +45,7 @@ static void read_again_is_the_same(void **state)
     unlink("t_profile.json");
     char *again = hps_profile_text(r);
     assert_string_equal(text, again);
-    assert_memory_equal(p->oct, r->oct, (8 * 21 + 4 * 3) * sizeof(double));
+    assert_memory_equal(p->oct, r->oct, (9 * 21 + 4 * 3) * sizeof(double));
     assert_memory_equal(p->type, r->type, 3 * sizeof *p->type);
     assert_memory_equal(p->layer, r->layer, 7 * sizeof *p->layer);
     assert_int_equal(r->server_units, 1);
@@ -109,6 +110,10 @@ static void optional_keys_may_be_absent(void **state)
     assert_int_equal(parse("\"limit\": 480", "\"limit\": 480, \"kind\": \"gpu\""), HPS_OK);
     assert_int_equal(parse("\"more\": [1]", "\"servers\": {\"type\": 0, \"units\": 480}"), HPS_OK);
     assert_int_equal(parse("480", "480.0"), HPS_OK);
+    assert_int_equal(parse("\"more\": [1]", "\"servers\": {\"auto\": true}"), HPS_OK);
+    assert_int_equal(parse("\"more\": [1]", "\"servers\": {\"auto\": true, \"type\": 0}"), HPS_OK);
+    assert_int_equal(parse("\"more\": [1]", "\"workers\": 480"), HPS_OK);
+    assert_int_equal(parse("\"oct\": [1]", "\"oct\": [1], \"serve\": [1e-3]"), HPS_OK);
     assert_int_equal(parse("\"more\": [1]", "\"engine\": null"), HPS_OK);
     assert_int_equal(parse(ENGINE("64", "4", "[0]", "[0]", "[0], \"unsure\": [0.99]")), HPS_OK);
     assert_int_equal(parse(ENGINE("64", "4", "[0]", "[0]", "[0], \"trial\": 0.9")), HPS_OK);
@@ -129,6 +134,12 @@ static const char *const wrong[][2] = {
     { "\"more\": [1]", "\"engine\": 4" },
     { "\"oct\": [1]", "\"oct\": [1], \"forward\": [-1]" },
     { "\"oct\": [1]", "\"oct\": [1], \"once\": [1, 1]" },
+    { "\"oct\": [1]", "\"oct\": [1], \"serve\": [-1]" },
+    { "\"oct\": [1]", "\"oct\": [1], \"serve\": [1, 1]" },
+    { "\"limit\": 480}], ",
+      "\"limit\": 480, \"kind\": \"gpu\"}], \"servers\": {\"auto\": true}, " },
+    { "\"limit\": 480}], ",
+      "\"limit\": 480, \"kind\": \"gpu\"}], \"servers\": {\"type\": 0, \"units\": 1}, " },
     { "heterps-profile-1", "heterps-plan-1" },
     { "{", "[" },
     { "512", "NaN" },
@@ -143,12 +154,18 @@ static const char *const wrong[][2] = {
     { "\"throughput_limit\": 0", "\"throughput_limit\": -1" },
     { "\"throughput_limit\": 0", "\"throughput_limit\": \"most\"" },
     { "\"throughput_limit\": 0", "\"throughput_limit\": null" },
-    { "\"throughput_limit\": 0", "\"throughput_limit\": 0, \"workers\": 0" },
-    { "\"throughput_limit\": 0", "\"throughput_limit\": 0, \"workers\": -2" },
-    { "\"throughput_limit\": 0", "\"throughput_limit\": 0, \"workers\": 2.5" },
-    { "\"throughput_limit\": 0", "\"throughput_limit\": 0, \"workers\": \"2\"" },
-    { "\"throughput_limit\": 0", "\"throughput_limit\": 0, \"workers\": null" },
-    { "\"throughput_limit\": 0", "\"throughput_limit\": 0, \"workers\": 1e18" },
+    { "\"more\": [1]", "\"servers\": {\"auto\": true, \"units\": 1}" },
+    { "\"more\": [1]", "\"servers\": {\"auto\": true, \"type\": 9}" },
+    { "\"more\": [1]", "\"servers\": {\"auto\": true, \"type\": -1}" },
+    { "\"more\": [1]", "\"servers\": {\"auto\": false}" },
+    { "\"more\": [1]", "\"servers\": {\"type\": 0}" },
+    { "\"more\": [1]", "\"servers\": {\"auto\": true, \"type\": \"cpu\"}" },
+    { "\"more\": [1]", "\"workers\": 0" },
+    { "\"more\": [1]", "\"workers\": -2" },
+    { "\"more\": [1]", "\"workers\": 2.5" },
+    { "\"more\": [1]", "\"workers\": \"2\"" },
+    { "\"more\": [1]", "\"workers\": null" },
+    { "\"more\": [1]", "\"workers\": 1e18" },
     { "0.04", "-0.04" },
     { "480", "0" },
     { "480", "2.5" },

@@ -105,7 +105,7 @@ double hps_exact_completion_fill(struct hps_exact_completion *x, struct hps_exac
 
     choose(x, v->dual.lambda);
     hps_exact_dual_charge(v, x->price);
-    x->base = m->server_price * v->t1 - hps_exact_dual_base(m, x->price);
+    x->base = hps_exact_model_served(m, v->t1, v->t2) - hps_exact_dual_base(v, x->price);
     for (int s = 0; s < x->n; s++)
         x->min[(size_t)L * (size_t)x->n + (size_t)s] = 0;
     for (int i = L - 1; i >= 0; i--) {
@@ -120,5 +120,7 @@ double hps_exact_completion_fill(struct hps_exact_completion *x, struct hps_exac
             offer(to, from, x->n, block, stride * (int)e->k, e->c);
         }
     }
-    return x->min[x->n - 1] + x->base;
+    int served = x->at[m->servers.type];
+    x->begin = x->n - 1 - (served >= 0 ? x->stride[served] * v->served : 0);
+    return x->min[x->begin] + x->base;
 }

@@ -130,7 +130,7 @@ static void look_ahead(struct hps_exact_cover *x, const struct hps_exact_view *v
 static double value(const struct hps_exact_cover *x, const struct hps_exact_view *v)
 {
     const struct hps_exact_model *m = x->m;
-    double sum = m->server_price * v->t1 + x->sum[m->L];
+    double sum = hps_exact_model_served(m, v->t1, v->t2) + x->sum[m->L];
 
     for (int g = 0; g < m->G; g++)
         for (int b = m->begin[g]; b < hps_exact_cover_end(x, g); b++)

@@ -47,9 +47,20 @@ double hps_exact_dual_most(const struct hps_exact_model *m, const double *price,
     return sum;
 }
 
-double hps_exact_dual_base(const struct hps_exact_model *m, const double *price)
+/* Of the servers, as if they were a stage of their type. */
+static double charge_of_servers(const struct hps_exact_view *v, const double *price)
 {
-    double sum = 0;
+    const struct hps_exact_model *m = v->m;
+    const double *x = price + m->dual[m->servers.type];
+
+    if (v->served == 0) return 0;
+    return hps_exact_dual_table(m, m->servers.type) ? x[v->served - 1] : x[0] * v->served;
+}
+
+double hps_exact_dual_base(const struct hps_exact_view *v, const double *price)
+{
+    const struct hps_exact_model *m = v->m;
+    double sum = -charge_of_servers(v, price);
 
     for (int g = 0; g < m->G; g++)
         sum += hps_exact_dual_most(m, price, g);
@@ -104,7 +115,19 @@ static bool packed(const struct hps_exact_model *m, int g, const double *price, 
     return alone(m, g) && units <= (double)m->sum[g] && paid >= price[m->max[g] - 1] * (1 - 1e-12);
 }
 
-/* The path's stages by units, less those of the packings. False when none are left. */
+/* So many units more of group g. */
+static void use_units(struct hps_exact_view *v, int g, int units)
+{
+    double *use = v->dual.use + v->m->dual[g];
+
+    if (hps_exact_dual_table(v->m, g))
+        use[units - 1]++;
+    else
+        *use += units;
+}
+
+/* The path's stages by units, and the servers, less those of the packings. False when none are
+ * left. */
 static bool excess(struct hps_exact_view *v)
 {
     const struct hps_exact_model *m = v->m;
@@ -114,12 +137,9 @@ static bool excess(struct hps_exact_view *v)
     memset(v->dual.use, 0, n * sizeof *v->dual.use);
     for (int s = 0; s < v->path.S; s++) {
         const struct hps_exact_item *e = &v->item[v->path.item[s]];
-        double *use = v->dual.use + m->dual[e->g];
-        if (hps_exact_dual_table(m, e->g))
-            use[(int)e->k - 1]++;
-        else
-            *use += e->k;
+        use_units(v, e->g, (int)e->k);
     }
+    if (v->served > 0) use_units(v, m->servers.type, v->served);
     for (int g = 0; g < m->G; g++) {
         double *use = v->dual.use + m->dual[g], *price = v->dual.trial + m->dual[g];
         int few = m->dual[g + 1] - m->dual[g];

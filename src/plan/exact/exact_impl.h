@@ -23,9 +23,10 @@ struct hps_exact_arc {
 struct hps_exact_model {
     int L, G;
     const struct hps_profile *p;    /* borrowed                                             */
-    bool min_tau;                   /* the question is tau: units cost nothing, servers 1   */
+    bool min_tau;                   /* the question is tau: units cost nothing, the cost is tau */
     bool cuts;                      /* neighbours may be on one type                        */
-    double tau_max, server_price;
+    double tau_max;
+    struct hps_provision_servers servers;   /* `type` is a group                            */
     double *price;                  /* (G) of a unit                                        */
     long long *max, *sum;           /* (G) units that one stage, and all stages, can have   */
     bool *again;                    /* (G) may neighbours be of this group?                 */
@@ -39,6 +40,9 @@ struct hps_exact_model {
 struct hps_exact_model *hps_exact_model_new(const struct hps_profile *p, const struct hps_cost *c,
                                             double tau_max, bool min_tau, bool cuts);
 void hps_exact_model_free(struct hps_exact_model *m);
+/* A lower bound on what the servers cost where tau is in t1..t2: they are at least the fewest for
+ * t2, and each works for its part of all examples. Pure. */
+double hps_exact_model_served(const struct hps_exact_model *m, double t1, double t2);
 /* The arc of these layers on this group, -1 when it was dropped. Pure. */
 int hps_exact_model_arc(const struct hps_exact_model *m, int i, int j, int g);
 /* The group of a real type, -1 when it has no unit. Pure. */
@@ -51,6 +55,7 @@ struct hps_exact_leaf {
     int S;
     int *arc, *type;                /* (S) of the best plan: arcs and real types            */
     long long *units;               /* (S)                                                  */
+    long long servers;              /* of the best plan                                     */
     long long evaluations;
     bool doubt;                     /* a packing into equal types was given up              */
     struct hps_provision_job job;   /* the path that is priced: a line a stage, groups as types */
@@ -91,6 +96,7 @@ struct hps_exact_view {
     const struct hps_exact_model *m;
     double t1, t2;
     int n;
+    int served;                     /* units that the fewest servers take of their group    */
     int *first;                     /* (L + 1) where the items of a first layer begin       */
     struct hps_exact_item *item;    /* (narc)                                               */
     double *min;                    /* (narc) of an item, for hps_exact_view_keep           */
@@ -127,8 +133,9 @@ static inline bool hps_exact_dual_table(const struct hps_exact_model *m, int g)
 }
 /* What all stages of a group are charged at most, together. Pure. */
 double hps_exact_dual_most(const struct hps_exact_model *m, const double *price, int g);
-/* The same of all groups: a path's charge less this is no more than its cost. Pure. */
-double hps_exact_dual_base(const struct hps_exact_model *m, const double *price);
+/* The same of all groups, less what the servers are charged: a path's charge less this is no more
+ * than its cost. Pure. */
+double hps_exact_dual_base(const struct hps_exact_view *v, const double *price);
 /* Set `c` of the view's items. */
 void hps_exact_dual_charge(struct hps_exact_view *v, const double *price);
 /* Update the mean of what paths use beyond the limits by the path of the view. False when this

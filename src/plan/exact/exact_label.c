@@ -193,6 +193,14 @@ static void try_path(struct hps_exact_label *x, const struct hps_exact_view *v,
     hps_exact_leaf_try(leaf, S, x->arc);
 }
 
+/* The servers' units, where those of their group are counted. */
+static uint64_t served(const struct hps_exact_label *x, const struct hps_exact_view *v)
+{
+    int g = x->m->servers.type;
+
+    return x->shift[g] >= 0 ? (uint64_t)v->served << x->shift[g] : 0;
+}
+
 static double min(struct hps_exact_label *x, const struct hps_exact_view *v,
                   struct hps_exact_leaf *leaf, double cut, long long steps)
 {
@@ -203,7 +211,7 @@ static double min(struct hps_exact_label *x, const struct hps_exact_view *v,
     x->steps = steps;
     memset(x->head, -1, (size_t)(L + 1) * sizeof *x->head);
     x->head[0] = 0;
-    *another(x) = (struct label){ 0, 0, 0, x->completion->n - 1, -1, -1, -1 };
+    *another(x) = (struct label){ 0, 0, served(x, v), x->completion->begin, -1, -1, -1 };
     for (int b = 0; b < L && x->steps > 0; b++) {
         gather(x, v, b);
         for (int i = 0; i < x->nrow && x->steps > 0; i++)
@@ -213,7 +221,7 @@ static double min(struct hps_exact_label *x, const struct hps_exact_view *v,
     if (x->steps <= 0) return -INFINITY;
     for (int i = 0; i < x->nrow && i < TRY; i++)
         try_path(x, v, leaf, x->row[i].label);
-    return x->nrow > 0 ? fmin(x->m->server_price * v->t1 + x->row[0].w, cut) : cut;
+    return x->nrow > 0 ? fmin(hps_exact_model_served(x->m, v->t1, v->t2) + x->row[0].w, cut) : cut;
 }
 
 double hps_exact_label_bound(struct hps_exact_label *x, struct hps_exact_view *v,

@@ -17,6 +17,7 @@
 struct hps_exact_completion {
     const struct hps_exact_model *m;
     int n, ngroup;              /* states: all numbers of units left; groups                */
+    int begin;                  /* the state of all units but the servers'                  */
     int *group, *at;            /* (ngroup) which; (G) where a group is there, -1: it is not */
     int *stride;                /* (ngroup) between states that differ by a unit            */
     double *min;                /* (L + 1, n); the last state has all units                 */

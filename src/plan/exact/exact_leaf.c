@@ -76,6 +76,8 @@ static bool pack_group(struct hps_provision_packing *d, const long long *units, 
     }
     for (int b = m->begin[g]; b < m->begin[g + 1]; b++)
         d->left[m->member[b]] = hps_cost_capacity(m->p, m->member[b]);
+    if (m->servers.can.max > 0)
+        d->left[m->servers.can.type] -= hps_provision_servers_take(&d->leaf->job.servers);
     d->steps = 0;
     bool good = put(d, units, 0);
     if (!good && d->steps > PACK_STEPS) d->leaf->doubt = true;
@@ -119,7 +121,7 @@ struct hps_exact_leaf *hps_exact_leaf_new(const struct hps_exact_model *m)
     d->order = hps_mem_new(L, sizeof *d->order);
     hps_provision_job_init(&leaf->job, m->L, m->G);
     memcpy(leaf->job.capacity, m->sum, (size_t)m->G * sizeof *m->sum);
-    leaf->job.server_price = m->server_price;
+    leaf->job.servers = m->servers;
     leaf->job.pack = pack;
     leaf->job.packing = d;
     return leaf;
@@ -164,6 +166,7 @@ static void keep(struct hps_exact_leaf *leaf, int S, const int *arc, double cost
     hps_provision_fits(&leaf->job, leaf->trial);
     leaf->best = cost;
     leaf->S = S;
+    leaf->servers = leaf->job.servers.units;
     memcpy(leaf->arc, arc, n * sizeof *arc);
     memcpy(leaf->type, leaf->job.packing->type, n * sizeof *leaf->type);
     memcpy(leaf->units, leaf->trial, n * sizeof *leaf->units);

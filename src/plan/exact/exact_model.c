@@ -85,9 +85,11 @@ struct hps_exact_model *hps_exact_model_new(const struct hps_profile *p, const s
     m->again = hps_mem_new(T, sizeof *m->again);
     m->begin = hps_mem_new(T + 1, sizeof *m->begin);
     m->member = hps_mem_new(T, sizeof *m->member);
-    m->server_price = min_tau ? 1 : hps_cost_server_price(p);
     m->dual = hps_mem_new(T + 1, sizeof *m->dual);
     merge(m);
+    m->servers = hps_provision_servers(p);
+    if (m->servers.can.max > 0) m->servers.type = hps_exact_model_group(m, m->servers.can.type);
+    if (m->servers.type < 0) m->servers.type = 0; /* they are all of it, and take no more */
     for (int g = 0; g < m->G; g++)
         m->dual[g + 1] = m->dual[g] + (m->max[g] <= HPS_EXACT_TABLE ? (int)m->max[g] : 1);
     m->narc = list_arcs(m, c, true);
@@ -127,6 +129,16 @@ int hps_exact_model_group(const struct hps_exact_model *m, int type)
     return -1;
 }
 
+double hps_exact_model_served(const struct hps_exact_model *m, double t1, double t2)
+{
+    const struct hps_cost_servers *can = &m->servers.can;
+    long long units = hps_cost_server_units(can, t2);
+
+    if (m->min_tau) return t1;
+    if (units > can->max) return INFINITY;
+    return can->price * fmax((double)units * t1, can->work);
+}
+
 double hps_exact_min_tau(const struct hps_exact_model *m)
 {
     double *tau = hps_mem_new((size_t)m->L + 1, sizeof *tau);
@@ -138,7 +150,7 @@ double hps_exact_min_tau(const struct hps_exact_model *m)
         double et = fmax(tau[x->i], hps_cost_line_et(&x->line, (double)m->max[x->g]));
         tau[x->j + 1] = fmin(tau[x->j + 1], et);
     }
-    double min = tau[m->L];
+    double min = tau[m->L], work = m->servers.can.work;
     hps_mem_free(tau);
-    return min;
+    return work > 0 ? fmax(min, work / (double)m->servers.can.max) : min;
 }

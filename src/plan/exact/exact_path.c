@@ -68,12 +68,22 @@ static double next_tau(const struct hps_exact_arc *x, double t1, long long max)
     return hps_cost_line_et(&x->line, (double)(k == 0 ? max : k - 1));
 }
 
-/* tau is the ET of some stage: draw t1 up and t2 down to such. Only worth it in a narrow interval.
- */
+/* The same of the servers. */
+static double next_tau_served(const struct hps_cost_servers *can, double t1)
+{
+    long long n = hps_cost_server_units(can, nextafter(t1, 0));
+
+    return n == can->min ? INFINITY : can->work / (double)(n - 1);
+}
+
+/* tau is the ET of some stage, or of the servers: draw t1 up and t2 down to such. Only worth it in
+ * a narrow interval. */
 static void draw_in(struct hps_exact_view *v)
 {
-    double low = INFINITY, high = 0;
+    const struct hps_cost_servers *can = &v->m->servers.can;
+    double low = next_tau_served(can, v->t1), high = 0;
 
+    if (can->max > 0) high = can->work / (double)hps_cost_server_units(can, v->t2);
     for (int a = 0; a < v->n; a++) {
         const struct hps_exact_arc *x = &v->m->arc[v->item[a].id];
         low = fmin(low, next_tau(x, v->t1, v->m->max[x->g]));
@@ -98,6 +108,16 @@ static void weigh(struct hps_exact_view *v)
     }
 }
 
+/* The fewest servers of the interval; false when no number suffices. */
+static bool serve(struct hps_exact_view *v)
+{
+    struct hps_provision_servers x = v->m->servers;
+    bool can = hps_provision_serve(&x, v->t2);
+
+    v->served = can ? (int)hps_provision_servers_take(&x) : 0;
+    return can;
+}
+
 bool hps_exact_view_fill(struct hps_exact_view *v, double t1, double t2, int n, const int *id,
                          struct hps_exact_branch branch)
 {
@@ -120,7 +140,7 @@ bool hps_exact_view_fill(struct hps_exact_view *v, double t1, double t2, int n, 
         v->first[at++] = v->n;
     if (t2 < t1 * 1.01) draw_in(v);
     weigh(v);
-    return v->n > 0 && v->t1 <= v->t2;
+    return serve(v) && v->n > 0 && v->t1 <= v->t2;
 }
 
 static void offer(struct hps_exact_best *b, double value, int g, int a)
@@ -181,7 +201,7 @@ void hps_exact_view_back(struct hps_exact_view *v)
 
 static double base(const struct hps_exact_view *v, const double *lambda)
 {
-    return v->m->server_price * v->t1 - hps_exact_dual_base(v->m, lambda);
+    return hps_exact_model_served(v->m, v->t1, v->t2) - hps_exact_dual_base(v, lambda);
 }
 
 /* The best path of the forward program. */
@@ -275,7 +295,8 @@ double hps_exact_shared(const struct hps_exact_model *m, struct hps_exact_leaf *
         all[a] = a;
     if (hps_exact_view_fill(v, 0, m->tau_max, m->narc, all,
                             (struct hps_exact_branch){ HPS_EXACT_ANY, 0, 0 }))
-        bound = hps_exact_view_bound(v, leaf, 0) + m->server_price * hps_exact_min_tau(m);
+        bound = hps_exact_view_bound(v, leaf, 0) - hps_exact_model_served(m, 0, m->tau_max) +
+                hps_exact_model_served(m, hps_exact_min_tau(m), m->tau_max);
     hps_mem_free(all);
     hps_exact_view_free(v);
     return bound;
@@ -356,6 +377,7 @@ bool hps_exact_view_close(struct hps_exact_view *v, struct hps_exact_leaf *leaf,
 
     v->tried.S = 0;
     memset(v->used, 0, (size_t)v->m->G * sizeof *v->used);
+    v->used[v->m->servers.type] = v->served;
     return visit(&w, 0, -1, 0);
 }
 

@@ -192,7 +192,8 @@ static void adopt(struct hps_exact_repair *x, int S)
 static double end_of(const struct hps_exact_repair *x)
 {
     const struct hps_exact_leaf *leaf = x->leaf;
-    double tau = 0;
+    const struct hps_cost_servers *can = &x->m->servers.can;
+    double tau = leaf->servers > 0 ? can->work / (double)leaf->servers : 0;
 
     if (leaf->S == 0) return x->m->tau_max;
     if (x->m->min_tau) return leaf->best * (1 - 2 * HPS_EXACT_SAME);

@@ -60,10 +60,12 @@ static double cut(const struct tree *x)
     return x->leaf->best * (1 - HPS_EXACT_SAME);
 }
 
-/* Beyond this tau every stage has its fewest units, and a larger one only costs more. */
+/* Beyond this tau every stage has its fewest units, servers too, and a larger one only costs
+ * more. */
 static double largest_tau(const struct hps_exact_model *m)
 {
-    double tau = 0;
+    const struct hps_cost_servers *can = &m->servers.can;
+    double tau = can->min > 0 ? can->work / (double)can->min : 0;
 
     for (int a = 0; a < m->narc; a++)
         tau = fmax(tau, hps_cost_line_et(&m->arc[a].line, (double)m->arc[a].line.min_units));
@@ -81,7 +83,7 @@ static void plant(struct tree *x)
         root.list->id[a] = a;
         if (m->arc[a].i == 0 && m->arc[a].j == m->L - 1) hps_exact_leaf_try(x->leaf, 1, &a);
     }
-    root.bound = m->server_price * root.t1;
+    root.bound = hps_exact_model_served(m, root.t1, root.t2);
     hps_exact_open_push(&x->open, root);
 }
 

@@ -83,9 +83,10 @@ bool hps_exact_cover_close(struct hps_exact_cover *x, struct hps_exact_view *v,
     struct walk w = { x, v, leaf, 0, steps, 0 };
 
     hps_exact_cover_at(x, v, x->price);
-    w.base = m->server_price * v->t1 + x->sum[m->L];
+    w.base = hps_exact_model_served(m, v->t1, v->t2) + x->sum[m->L];
     for (int g = 0; g < m->G; g++)
         x->left[g] = m->sum[g] < 1000000000 ? (int)m->sum[g] : 1000000000;
+    x->left[m->servers.type] -= v->served;
     v->tried.S = 0;
     return visit(&w, 0, -1, 0);
 }

@@ -21,7 +21,7 @@
 #define LOCAL_PLANS 100000
 
 struct question {
-    const struct hps_profile *p;
+    const struct hps_profile *p;    /* knows the type of its servers */
     const struct hps_cost *c;
     double tau_max;
     bool min_tau, cuts, share;
@@ -39,6 +39,8 @@ static struct hps_plan *plan_of(const struct hps_exact_leaf *leaf, const struct 
                                                   .type = leaf->type[s],
                                                   .units = leaf->units[s] * p->workers };
     }
+    plan->server_type = leaf->m->servers.can.type;
+    plan->server_units = leaf->servers;
     hps_cost_of(plan, p);
     return plan;
 }
@@ -188,29 +190,97 @@ static bool one_type_enough(const struct hps_profile *p, const struct hps_cost *
     return false;
 }
 
-double hps_exact_solve(const struct hps_profile *p, const struct hps_exact_request *request,
-                       struct hps_plan **best, bool *proven)
+/* The profile with no fewer servers than every plan has that keeps tau_max. */
+static struct hps_profile with_servers_for(const struct hps_profile *p, double tau_max)
 {
-    struct hps_cost *c = hps_cost_new(p);
-    struct question q = { .p = p,
+    struct hps_cost_servers can = hps_cost_servers(p);
+    struct hps_profile with = *p;
+    long long units = hps_cost_server_units(&can, tau_max);
+
+    if (p->server_auto && units <= can.max) with.server_units = units;
+    return with;
+}
+
+/* The cheapest plan with servers of the type that p knows, and its bound. */
+static double solve_served(const struct hps_profile *p, const struct hps_exact_request *request,
+                           struct hps_plan **best, long long *evaluations)
+{
+    double tau_max = hps_cost_tau_max(request->throughput_limit);
+    struct hps_profile of = with_servers_for(p, tau_max);
+    struct hps_cost *c = hps_cost_new(&of);
+    struct question q = { .p = &of,
                           .c = c,
                           .cuts = request->cuts,
                           .share = request->share,
-                          .tau_max = hps_cost_tau_max(request->throughput_limit),
+                          .tau_max = tau_max,
                           .end = { .until_s = until(request->seconds),
                                    .enough = -1,
                                    .evaluations = request->evaluations } };
     struct hps_plan *plan = request->known ? hps_plan_copy(request->known) : NULL;
-    bool begun = plan || one_type_enough(p, c, q.tau_max);
+    bool begun = plan || one_type_enough(&of, c, tau_max);
     double bound = usd(p, begun ? solve(&q, &plan) : cheapest(&q, &plan));
 
     hps_cost_free(c);
+    *evaluations += q.evaluations;
+    *best = plan;
+    return bound;
+}
+
+/* What is left of q's budget for further questions. */
+struct remaining {
+    double until_s;         /* 0: no end */
+    long long evaluations;  /* 0: no end */
+    long long used;
+};
+
+/* The n-th part of it, as seconds and evaluations; 0: no end. */
+static double part_of(const struct remaining *r, int n, long long *evaluations)
+{
+    long long left = (r->evaluations - r->used) / n;
+
+    *evaluations = r->evaluations == 0 ? 0 : left > 0 ? left : 1;
+    return r->until_s > 0 ? fmax((r->until_s - hps_now_s()) / n, 1e-9) : 0;
+}
+
+/* How many types may serve? Each is a question of its own. */
+static int count_choices(const struct hps_profile *p)
+{
+    struct hps_profile of;
+    int n = 0;
+
+    for (int t = -1; hps_cost_next_servers(p, &t, &of);)
+        n++;
+    return n;
+}
+
+/* `one` takes the place of the best plan where it is better. */
+static void keep_better(struct hps_plan **best, struct hps_plan *one, bool better)
+{
+    hps_plan_free(better ? *best : one);
+    if (better) *best = one;
+}
+
+double hps_exact_solve(const struct hps_profile *p, const struct hps_exact_request *request,
+                       struct hps_plan **best, bool *proven)
+{
+    struct remaining r = { until(request->seconds), request->evaluations, 0 };
+    struct hps_exact_request mine = *request;
+    struct hps_plan *plan = NULL, *one;
+    struct hps_profile of;
+    double bound = INFINITY;
+
+    for (int t = -1, n = count_choices(p); hps_cost_next_servers(p, &t, &of); n--) {
+        mine.seconds = part_of(&r, n, &mine.evaluations);
+        mine.known = plan ? plan : request->known;
+        bound = fmin(bound, solve_served(&of, &mine, &one, &r.used));
+        keep_better(&plan, one, one && (!plan || one->cost_usd < plan->cost_usd));
+    }
     *proven = plan ? bound >= plan->cost_usd * (1 - 2 * HPS_EXACT_SAME) : isinf(bound);
     if (plan && *proven) bound = plan->cost_usd;
     if (plan) {
         plan->lower_bound_usd = bound;
         plan->gap = *proven || !(plan->cost_usd > 0) ? 0 : 1 - bound / plan->cost_usd;
-        plan->evaluations = q.evaluations;
+        plan->evaluations = r.used;
     }
     if (best)
         *best = plan;
@@ -229,20 +299,36 @@ double hps_exact_bound(const struct hps_profile *p, double throughput_limit, dou
     return hps_exact_solve(p, &request, best, proven);
 }
 
+/* The fastest plan; returns the smallest tau that is not excluded. */
+static double fastest_within(const struct hps_profile *p, struct remaining *r,
+                             struct hps_plan **best)
+{
+    struct hps_profile of;
+    double bound = INFINITY;
+
+    *best = NULL;
+    for (int t = -1, n = count_choices(p); hps_cost_next_servers(p, &t, &of); n--) {
+        struct hps_cost *c = hps_cost_new(&of);
+        struct question q = { .p = &of, .c = c, .tau_max = INFINITY, .min_tau = true };
+        struct hps_plan *one = NULL;
+        q.end.until_s = until(part_of(r, n, &q.end.evaluations));
+        q.end.enough = -1;
+        bound = fmin(bound, solve(&q, &one));
+        r->used += q.evaluations;
+        keep_better(best, one, one && (!*best || one->throughput > (*best)->throughput));
+        hps_cost_free(c);
+    }
+    if (*best) (*best)->evaluations = r->used;
+    return bound;
+}
+
 double hps_exact_max_throughput(const struct hps_profile *p, double seconds, struct hps_plan **best,
                                 bool *proven)
 {
-    struct hps_cost *c = hps_cost_new(p);
-    struct question q = { .p = p,
-                          .c = c,
-                          .tau_max = INFINITY,
-                          .min_tau = true,
-                          .end = { .until_s = until(seconds), .enough = -1 } };
-    struct hps_plan *plan = NULL;
-    double bound = solve(&q, &plan), max = plan ? plan->throughput : 0;
+    struct remaining r = { until(seconds), 0, 0 };
+    struct hps_plan *plan;
+    double bound = fastest_within(p, &r, &plan), max = plan ? plan->throughput : 0;
 
-    hps_cost_free(c);
-    if (plan) plan->evaluations = q.evaluations;
     *proven = !plan || !(bound * max < 1 - 2 * HPS_EXACT_SAME); /* tau may be 0 */
     if (best)
         *best = plan;
@@ -250,13 +336,6 @@ double hps_exact_max_throughput(const struct hps_profile *p, double seconds, str
         hps_plan_free(plan);
     return max;
 }
-
-/* What is left of q's budget for further questions. */
-struct remaining {
-    double until_s;         /* 0: no end */
-    long long evaluations;  /* 0: no end */
-    long long used;
-};
 
 static bool spent(const struct remaining *r)
 {
@@ -269,18 +348,7 @@ static struct hps_plan *fastest(const struct hps_problem *q, struct remaining *r
 {
     struct hps_plan *plan = q->fastest ? hps_plan_copy(q->fastest) : NULL;
 
-    if (!plan && !spent(r)) {
-        struct hps_cost *c = hps_cost_new(q->profile);
-        struct question fast = { .p = q->profile,
-                                 .c = c,
-                                 .tau_max = INFINITY,
-                                 .min_tau = true,
-                                 .end = { .until_s = r->until_s, .enough = -1 } };
-        if (r->evaluations > 0) fast.end.evaluations = r->evaluations - r->used;
-        solve(&fast, &plan);
-        r->used += fast.evaluations;
-        hps_cost_free(c);
-    }
+    if (!plan && !spent(r)) fastest_within(q->profile, r, &plan);
     if (plan) hps_sched_adapt(q, &plan);
     return plan;
 }

@@ -8,11 +8,11 @@
 #define EXPENSIVE 2.0           /* of the best type's cost: more, and a type is left out */
 #define SLACK (1 + 1e-9)        /* for tau's last bits                               */
 
-/* The smallest tau of the slowest layer. */
+/* The smallest tau of the slowest layer, and of the servers. */
 static double lowest(const struct hps_pricer *pr)
 {
     const struct hps_cost *c = hps_pricer_cost(pr);
-    double low = 0;
+    double low = hps_pricer_servers_tau(pr);
 
     for (int l = 0; l < pr->L; l++) {
         double min = INFINITY;

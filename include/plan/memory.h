@@ -23,9 +23,11 @@ struct hps_memory {
 struct hps_memory hps_memory_of(const struct hps_profile *p, int i, int j);
 void hps_memory_add(struct hps_memory *m, const struct hps_profile *p, int l);
 /* Where there are dedicated servers, the units of stages have no rows: they are distributed over
- * the servers. Bytes of all of them; 0: there are no servers. Pure. */
-double hps_memory_served(const struct hps_profile *p);
-/* The fewest servers of type t that hold the rows. Pure. */
+ * the servers. Where workers are not synchronous each server has the dense weights as well, and
+ * for each worker a copy of its share of them, and of their gradients. 0: there are no servers.
+ * Pure. */
+struct hps_memory hps_memory_served(const struct hps_profile *p);
+/* The fewest servers of type t that hold that. Pure. */
 long long hps_memory_min_servers(const struct hps_profile *p, int t);
 /* Do the servers need more memory than a unit of their type has, or has no type enough units for
  * them? Then `text` says so. Pure. */

@@ -61,6 +61,7 @@ struct hps_profile {
     double *serve;              /* (L, T) seconds of a dedicated server for Bo examples */
     int server_type;            /* dedicated servers: paid, counted against the limit */
     long long server_units;     /* 0: none                                        */
+    bool server_dense;          /* they have the dense weights too, each of them all        */
     bool server_auto;           /* a plan chooses how many, and of which CPU type where server_type
                                    is -1; server_units is the fewest               */
 };

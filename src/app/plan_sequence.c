@@ -66,7 +66,7 @@ static double snapshot_share(const struct hps_job *j)
 {
     int s = j->stage_of[hps_rank()], type = j->plan->server_type;
     double units = (double)j->plan->server_units;
-    struct hps_memory m = { 0, hps_memory_served(j->profile) };
+    struct hps_memory m = hps_memory_served(j->profile);
 
     if (s == HPS_PLAN_IDLE) return 0;
     if (s != HPS_PLAN_SERVER) {

@@ -18,19 +18,23 @@ void hps_memory_add(struct hps_memory *m, const struct hps_profile *p, int l)
         m->rows += y->weight_bytes + y->state_bytes;
 }
 
-double hps_memory_served(const struct hps_profile *p)
+struct hps_memory hps_memory_served(const struct hps_profile *p)
 {
-    double rows = 0;
+    struct hps_memory m = { 0, 0 };
 
-    for (int l = 0; l < p->L && hps_profile_served(p); l++)
-        if (hps_profile_has_table(&p->layer[l]))
-            rows += p->layer[l].weight_bytes + p->layer[l].state_bytes;
-    return rows;
+    for (int l = 0; l < p->L && hps_profile_served(p); l++) {
+        const struct hps_profile_layer *y = &p->layer[l];
+        bool rows = hps_profile_has_table(y), dense = !rows && p->server_dense;
+        if (rows) m.rows += y->weight_bytes + y->state_bytes;
+        if (dense) m.whole += y->weight_bytes + y->state_bytes;
+        if (dense) m.rows += 2 * y->weight_bytes * p->workers;
+    }
+    return m;
 }
 
 long long hps_memory_min_servers(const struct hps_profile *p, int t)
 {
-    return hps_memory_min_units(p, t, (struct hps_memory){ 0, hps_memory_served(p) });
+    return hps_memory_min_units(p, t, hps_memory_served(p));
 }
 
 bool hps_memory_servers_lack(const struct hps_profile *p, char *text, size_t size)
@@ -41,13 +45,14 @@ bool hps_memory_servers_lack(const struct hps_profile *p, char *text, size_t siz
     if (p->server_auto) {
         if (hps_cost_next_servers(p, &(int){ -1 }, &of)) return false;
         snprintf(text, size, "no CPU type has the units for servers that hold %.10g bytes of rows",
-                 hps_memory_served(p));
+                 hps_memory_served(p).rows);
         return true;
     }
     if (p->server_units == 0 || p->server_units >= hps_memory_min_servers(p, p->server_type))
         return false;
     snprintf(text, size, "each of %lld servers needs %.10g bytes for its rows, a unit of type %s "
-             "has %.10g", p->server_units, hps_memory_served(p) / (double)p->server_units, t->name,
+             "has %.10g", p->server_units,
+             hps_memory_need(hps_memory_served(p), (double)p->server_units), t->name,
              t->memory_bytes);
     return true;
 }

@@ -84,7 +84,8 @@ static void print_servers(const struct hps_plan *plan, const struct hps_profile 
 
     if (plan->server_units == 0) return;
     double mine = p->type[plan->server_type].price_usd_hour * n;
-    memory_text(memory, sizeof memory, hps_memory_served(p) / n, &p->type[plan->server_type]);
+    memory_text(memory, sizeof memory, hps_memory_need(hps_memory_served(p), n),
+                &p->type[plan->server_type]);
     if (et > 0) {
         snprintf(seconds[0], sizeof seconds[0], "%.6g", et);
         snprintf(seconds[1], sizeof seconds[1], "%.6g", 1 / et);

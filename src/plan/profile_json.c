@@ -76,6 +76,7 @@ static bool read_servers(struct hps_profile *p, const struct hps_json_at *top)
     if (!hps_json_get_object(&at, top, "servers")) return false;
     if (!at.object) return true;
     p->server_auto = json_is_true(json_object_get(at.object, "auto"));
+    p->server_dense = json_is_true(json_object_get(at.object, "dense"));
     if (p->server_auto && hps_json_has(&at, "units"))
         return hps_json_wrong(&at, "units", "cannot be given where they are auto");
     if ((!p->server_auto || hps_json_has(&at, "type")) && !hps_json_get_int(&at, "type", &type))
@@ -251,6 +252,7 @@ static json_t *write_servers(const struct hps_profile *p)
     json_t *o = json_object();
 
     if (p->server_auto) json_object_set_new(o, "auto", json_true());
+    if (p->server_dense) json_object_set_new(o, "dense", json_true());
     if (p->server_type >= 0) json_object_set_new(o, "type", json_integer(p->server_type));
     if (!p->server_auto) json_object_set_new(o, "units", json_integer(p->server_units));
     return o;

@@ -75,6 +75,8 @@ void hps_measure_types(struct hps_profile *p, const struct hps_pool *pool,
     p->engine.microbatches = o->microbatches;
     p->server_type = o->server_type;
     p->server_auto = isinf(o->servers);
+    p->server_dense = o->servers > 0 && hps_train_is_async(o->train) &&
+                      !hps_train_sums_dense(o->train);
     p->server_units = p->server_auto ? 0 : (long long)o->servers;
     for (int t = 0; t < pool->T; t++) {
         const struct hps_type *from = &pool->type[t];
@@ -137,6 +139,7 @@ static void fill_layers(struct hps_profile *p, const struct hps_net *net,
             double part = (double)t->rows / hps_net_layers_of_table(net, y->table);
             weights += part * t->dim;
             states += part * ((double)hps_rule_stride(&rule, t->dim) - t->dim);
+            if (o->servers > 0 && hps_train_is_async(o->train)) states += part; /* versions */
         }
         snprintf(p->layer[l].name, sizeof p->layer[l].name, "%s", y->name);
         snprintf(p->layer[l].type, sizeof p->layer[l].type, "%s", y->type->name);
@@ -170,6 +173,20 @@ static struct hps_read_time reading(const struct hps_type *type, struct hps_read
     return spare ? (struct hps_read_time){ 0, 0 } : read;
 }
 
+/* What a server of type t does for the examples of layer l: it sends the rows, and applies their
+ * gradients; of dense weights that it holds it copies and applies all. Returns the part that a unit
+ * of a stage is spared. */
+static double fill_serve(struct hps_profile *p, int l, int t, const struct hps_layer_time *m,
+                         double slow)
+{
+    bool rows = hps_profile_has_table(&p->layer[l]);
+    double spared = slow * m->once_s;
+
+    if (!hps_profile_served(p) || (!rows && !p->server_dense)) return 0;
+    p->serve[(size_t)l * (size_t)p->T + (size_t)t] = spared + (rows ? m->rows_s[0] : 0);
+    return spared;
+}
+
 /* One layer on one type. The dense update takes the same time for any number of examples, as does
  * sorting the step's rows, which counts for the first layer that reads them. Finding rows is not
  * slower on an emulated rank. */
@@ -179,17 +196,19 @@ static void fill_layer(struct hps_profile *p, const struct hps_net *net, int l, 
     size_t at = (size_t)l * (size_t)p->T + (size_t)t;
     const struct hps_layer *y = &net->layer[l];
     double byte_s = read.byte_s * hps_measure_bytes(net, l), all[3];
+    double spared = fill_serve(p, l, t, m, slow);
     bool first = p->layer[l].reads = y->wants_dense || y->wants_label || y->nslot > 0;
 
     for (int e = 0; e < l; e++)
         first &= !p->layer[e].reads;
     for (int i = 0; i < 3; i++)
-        all[i] = slow * m->work_s[i] + m->rows_s[i] + byte_s * m->batch[i] +
+        all[i] = fmax(slow * m->work_s[i] - spared, 0) + m->rows_s[i] + byte_s * m->batch[i] +
                  (first ? read.order_s * p->batch : 0);
     p->oct[at] = all[0];
     p->alpha[at] = parallel_part(m->batch, all);
     p->engine.forward_s[at] = slow * m->forward_s;
     p->engine.once_s[at] = all[0] - slow * (m->work_s[0] - m->once_s);
+    p->engine.once_s[at] = fmax(p->engine.once_s[at], 0);
 }
 
 /* What the ranks of a type measure, and its first rank broadcasts. A micro-batch enters so many

@@ -140,15 +140,16 @@ same mixed
 HPS_GUARD=0
 grep -q 'resources: 3 ranks of 2 types' out || fail 'not one type for each kind'
 grep -A 9 '^stage .*type' out | grep -q ' gpu ' || fail 'no stage on the GPU'
-echo '-- the whole net on GPUs, its tables on servers, which are CPU ranks'
-for servers in 1 2; do
+echo '-- the whole net on GPUs, its tables on servers, which are CPU ranks; one worker, also by asp'
+for how in 'bsp 1' 'bsp 2' 'asp 1' 'asp 2'; do
+    servers=${how#* } how=${how% *}
     units=$((3 - servers)) on_gpu=$([ "$servers" -eq 1 ] && echo '0 2' || echo 1)
     plan_file 8 '' "$units" >served.json
     HPS_ON_GPU=$on_gpu
-    expect 0 '' ranks 3 train kinds.yaml "$@" --set "run.directory=runs/served$servers" \
+    expect 0 '' ranks 3 train kinds.yaml "$@" --set "run.directory=runs/$how$servers" \
         --set schedule.method=file --set schedule.plan=served.json \
-        --set "storage.servers=$servers"
-    same "served$servers"
+        --set "storage.servers=$servers" --set "train.synchronization=$how"
+    same "$how$servers"
     grep -q "parameter servers  *cpu  *$servers " out || fail 'the servers are no CPU ranks'
 done
 HPS_ON_GPU=1

@@ -26,6 +26,8 @@ const struct hps_field hps_train_fields[] = {
           "ssp, hybrid: a worker begins clock c when all have finished clock c - 1 - staleness"),
     CHOICE(staleness_rate, "none", "none|inverse",
            "inverse: an update's rate is divided by the updates since its weights were read"),
+    FIELD(aggregate, HPS_INT, "1", 1, 1, "gradients",
+          "that a server applies together; this version applies each as it comes"),
     FIELD(record, HPS_BOOL, "false", 0, 1, "",
           "keep the order in which servers serve workers in record.h5, for --replay"),
     FIELD(interleaving, HPS_LONG, "0", 0, 1e15, "",

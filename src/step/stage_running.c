@@ -66,9 +66,9 @@ double *hps_stage_moved_running(struct hps_stage *r)
 {
     const struct hps_slice *s = r->slice;
     size_t all = hps_slice_nrunning(s);
-    double *share = r->running, *moved = r->running + all;
 
     if (!r->running) return NULL;
+    double *share = r->running, *moved = r->running + all;
     hps_stage_read_running(r, moved);
     for (int l = s->first; l <= s->last; l++) {
         const struct hps_layer_type *type = s->net->layer[l].type;
@@ -88,9 +88,9 @@ void hps_stage_merge_running(struct hps_stage *r)
 {
     const struct hps_slice *s = r->slice;
     size_t all = hps_slice_nrunning(s);
-    double *now = r->running + all;
 
     if (!r->running) return;
+    double *now = r->running + all;
     hps_stage_read_running(r, now);
     for (int l = s->first; l <= s->last; l++) {
         size_t at = s->running_at[l - s->first], n = s->running_at[l - s->first + 1] - at;

@@ -295,6 +295,8 @@ enum hps_status hps_loop_async(struct hps_loop_state *s)
 
     while (!st && !stop && !over)
         st = stretch(&a, &stop, &over);
+    hps_served_free(s->l->history->served);
+    s->l->history->served = st ? NULL : hps_served_gather(s->l->step, a.server);
     hps_server_free(a.server);
     hps_step_agree_done(&a.agree);
     if (st) return st;

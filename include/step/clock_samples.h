@@ -1,6 +1,6 @@
 /* clock_samples.h - the clocks of asynchronous workers over the time of a run, in a bounded number
- * of samples: when there is room for no more, every other one is dropped, and they are taken half as
- * often from then on. */
+ * of samples: when there is room for no more, every other one is dropped, and from then on they are
+ * taken half as often. */
 #ifndef HPS_STEP_CLOCK_SAMPLES_H
 #define HPS_STEP_CLOCK_SAMPLES_H
 

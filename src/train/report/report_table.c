@@ -117,11 +117,11 @@ static void head(struct hps_page *t, const json_t *r)
 /* As many stages as the limit of lines allows. */
 static size_t most_stages(const struct hps_page *t, const json_t *r)
 {
-    size_t max = MAX_STAGES + HEAD_LINES;
+    bool async = json_is_array(json_object_get(r, "servers"));
+    size_t max = MAX_STAGES + HEAD_LINES - (async ? ASYNC_LINES : 0), min = async ? 1 : 2;
 
-    if (json_is_array(json_object_get(r, "servers"))) max -= ASYNC_LINES;
     for (const char *c = t->at; *c; c++)
-        max -= *c == '\n' && max > 2;
+        max -= *c == '\n' && max > min;
     return max < MAX_STAGES ? max : MAX_STAGES;
 }
 

@@ -46,9 +46,10 @@ static struct hps_served *made_served(void)
     v->work = hps_mem_new(2, sizeof *v->work);
     for (int i = 0; i < 2; i++) {
         v->rank[i] = 3 + i;
-        v->work[i] = (struct hps_server_work){ .clocks = 60, .rows_pulled = 1000, .rows_pushed = 900,
-                                               .bytes = 1e6, .seconds = 2, .busy_s = 0.5 + 0.5 * i,
-                                               .npass = 10, .nserved = 15 };
+        v->work[i] = (struct hps_server_work){ .clocks = 60, .rows_pulled = 1000,
+                                               .rows_pushed = 900, .bytes = 1e6, .seconds = 2,
+                                               .busy_s = 0.5 + 0.5 * i, .npass = 10,
+                                               .nserved = 15 };
     }
     for (int i = 0; i < 1800; i++)
         hps_staleness_add(&v->rows, i < 1350 ? 0 : i < 1799 ? 1 : 9);
@@ -112,6 +113,7 @@ static void shown(void **state)
 static void shown_as_far_as_known(void **state)
 {
     struct made_run m;
+    struct hps_perf perf = { 0 };
     struct hps_served *v = made_served();
     long long finished[HPS_CLOCK_CURVES + 1] = { 0 };
     (void)state;
@@ -120,15 +122,19 @@ static void shown_as_far_as_known(void **state)
     memset(&v->dense, 0, sizeof v->dense);
     hps_clock_samples_init(&v->samples, HPS_CLOCK_CURVES + 1);
     hps_clock_samples_take(&v->samples, 0.5, finished, true);
+    finished[0] = 9;
+    hps_clock_samples_take(&v->samples, 1.5, finished, true);
     m.facts.served = v;
     json_t *j = report_of(&m), *clocks = json_object_get(j, "worker_clocks");
     is_null(json_object_get(j, "staleness"), "dense");
     assert_int_equal(json_array_size(json_object_get(clocks, "clocks")), 3);
     assert_string_equal(json_string_value(json_array_get(json_object_get(clocks, "workers"), 2)),
                         "fastest");
-    char *table = hps_report_table(j);
+    char *table = hps_report_table(j), *page = hps_report_html(j, &perf);
     assert_non_null(strstr(table, "mean staleness: rows 0.2544, at most 9\n"));
+    assert_non_null(strstr(page, "Clocks of the workers: slowest, median, fastest"));
     hps_mem_free(table);
+    hps_mem_free(page);
     json_decref(j);
     hps_served_free(v);
     made_run_done(&m);

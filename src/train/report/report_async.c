@@ -211,7 +211,10 @@ static void plot_clocks(struct hps_page *t, const json_t *r)
         }
     if (n > 1 && max > min && x[n - 1] > x[0]) {
         const struct hps_plot p = { t, x[0], x[n - 1], min, max, false, false };
-        hps_plot_begin(&p, "Clocks of the workers, each a line", "seconds", "clocks");
+        bool each = json_is_integer(json_array_get(json_object_get(all, "workers"), 0));
+        hps_plot_begin(&p, each ? "Clocks of the workers, each a line"
+                                : "Clocks of the workers: slowest, median, fastest",
+                       "seconds", "clocks");
         for (size_t c = 0; c < ncurve; c++) {
             double *y = reals_of(json_array_get(list, c), n);
             hps_plot_line(&p, (int)n, x, y, "got");

@@ -87,6 +87,12 @@ void hps_ps_apply(struct hps_ps *ps, int stage, struct hps_update update, float 
 /* On a server, of a parameter server of one worker: how stale the gradients of rows were that it
  * applied. Local. */
 struct hps_staleness hps_ps_staleness(const struct hps_ps *ps);
+/* On a server, of the step under way: the rows that it sends, and the distinct ones among them, of
+ * which it applies gradients. Local. */
+struct hps_ps_rows {
+    long long pulled, pushed;
+};
+struct hps_ps_rows hps_ps_rows(const struct hps_ps *ps);
 /* Has all come that serve or push_end would wait for? Never blocks. */
 bool hps_ps_arrived(struct hps_ps *ps);
 /* Let rows and gradients make progress. Never blocks. */

@@ -30,6 +30,9 @@ void hps_channels_join_dense(struct hps_channel *channel, int n, const struct hp
                              struct hps_dense_weights *weights);
 void hps_channels_close(struct hps_channel *channel, int n);
 
+/* Sent by this rank so far, less requests. Local. */
+double hps_channel_bytes(const struct hps_channel *channel);
+
 /* The norm of a worker's whole gradient: each rank adds its part; the root of the sum. Begin does
  * not wait; arrived never blocks; end waits. Collective over the channel. */
 void hps_channel_norm_begin(struct hps_channel *channel, double norm2);

@@ -9,6 +9,7 @@
 #define HPS_STEP_SERVER_H
 
 #include "ps/clock.h"
+#include "step/clock_samples.h"
 #include "step/step.h"
 
 struct hps_server_worker {
@@ -17,12 +18,25 @@ struct hps_server_worker {
     long long n;                /* ... of so many examples                                       */
 };
 
+/* What a server did in its runs so far. Plain data. */
+struct hps_server_work {
+    long long clocks;           /* of workers, that were finished                                */
+    long long rows_pulled;      /* that it sent                                                  */
+    long long rows_pushed;      /* to which it applied gradients                                 */
+    double bytes;               /* that it sent                                                  */
+    double seconds, busy_s;     /* of its runs; of them those in which it served a worker        */
+    long long npass, nserved;   /* passes over the workers that found one to serve; how many they
+                                   found: nserved / npass is the mean length of its queue        */
+};
+
 struct hps_server {
     struct hps_clock clock;
     struct hps_server_worker *worker;   /* (W)                                                   */
     long long steps, examples;  /* batches of all workers that were applied                      */
     struct hps_heartbeat said;  /* since the run began: how many ranks wanted what               */
-    struct hps_staleness staleness; /* of gradients of dense weights that were applied       */
+    struct hps_staleness staleness;     /* of gradients of dense weights that were applied       */
+    struct hps_server_work work;
+    struct hps_clock_samples samples;   /* over the seconds of its runs; on the first server     */
     long long nevent;           /* since they were forgotten last, where opt records them ...    */
     struct hps_clock_event *event;      /* ... (nevent)                                          */
     struct hps_server_impl *impl;
@@ -53,7 +67,8 @@ enum hps_status hps_server_run(struct hps_server *server, hps_server_watch *watc
 void hps_server_forget(struct hps_server *server);
 /* Have all events of the replay come? Pure. */
 bool hps_server_replayed(const struct hps_server *server);
-/* The mean loss of the last clocks of all workers. Pure. */
-double hps_server_loss(const struct hps_server *server);
+/* Batches of all workers so far, the mean loss of their last clocks (NaN before one), and how
+ * far the slowest and the fastest one are: what a heartbeat has of all workers. Pure. */
+struct hps_heartbeat hps_server_news(const struct hps_server *server);
 
 #endif

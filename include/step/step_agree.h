@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 
-enum { HPS_STEP_AGREE_WORDS = 11 };
+enum { HPS_STEP_AGREE_WORDS = 13 };
 struct hps_step_agree {
     MPI_Comm world; /* a dup, owned                                         */
     MPI_Request request;
@@ -24,6 +24,7 @@ struct hps_heartbeat {
     int pause;               /* the worker is to finish its clock and wait             */
     long long steps;         /* batches of all workers so far                          */
     double mean_loss;        /* of all workers                                         */
+    long long slowest, fastest; /* clocks that a worker has finished: the fewest, the most */
 };
 
 void hps_step_agree_init(struct hps_step_agree *agree, MPI_Comm world); /* Collective */

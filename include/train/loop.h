@@ -17,6 +17,7 @@ struct hps_loop_history {
     struct hps_run_loss loss[HPS_LOOP_POINTS];
     long long nstep_time;               /* steps of this start after the first one, on this rank */
     double step_time_s[HPS_LOOP_STEP_TIMES];    /* of the last of them, step n at n % the size */
+    struct hps_served *served;          /* on rank 0, by asynchronous workers; to free          */
 };
 
 /* The quantile `share`, 0 < share <= 1, of the times of the last steps, without checkpoints and

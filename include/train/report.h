@@ -8,6 +8,7 @@
 #include "plan/promise.h"
 #include "step/metric.h"
 #include "train/ckpt.h"
+#include "train/served.h"
 
 struct hps_run_loss {
     long long step;
@@ -93,6 +94,8 @@ struct hps_report_input {
     struct hps_run_losses losses;
     struct hps_run_layouts layout;
     struct hps_run_plans plans;
+    const struct hps_served *served;    /* by servers in this start; NULL: workers were
+                                           synchronous                                   */
 };
 
 /* A region over the ranks that the plan uses: calls of all; min, avg, max seconds of a rank;

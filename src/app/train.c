@@ -164,6 +164,7 @@ static enum hps_status report(struct hps_job *j, const struct hps_loop *l,
         .layout = { { now.layout, now.origin },
                     { before->was.layout, before->was.origin },
                     before->step },
+        .served = l->history->served,
         .plans = { n, sequence->epoch, n > 1 ? &sequence->before : NULL },
     };
     enum hps_status st = HPS_OK, written;
@@ -364,6 +365,7 @@ static enum hps_status train(struct hps_job *j, const struct request *w)
     }
     hps_budget_check_stop(NULL);
     hps_stop_end();
+    hps_served_free(history.served);
     hps_start_free(&s);
     hps_mem_free(text);
     return st;

@@ -138,6 +138,18 @@ struct hps_staleness hps_ps_staleness(const struct hps_ps *p)
     return p->staleness;
 }
 
+struct hps_ps_rows hps_ps_rows(const struct hps_ps *p)
+{
+    struct hps_ps_rows rows = { 0, 0 };
+
+    for (int i = 0; i < p->ntable; i++) {
+        const struct hps_request_step *r = p->group[p->table[i].group].step;
+        rows.pulled += (long long)r->nsend_all;
+        rows.pushed += r->nmerge;
+    }
+    return rows;
+}
+
 bool hps_ps_arrived(struct hps_ps *p)
 {
     bool all = true;

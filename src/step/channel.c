@@ -70,6 +70,11 @@ void hps_channels_close(struct hps_channel *c, int n)
     hps_mem_free(c);
 }
 
+double hps_channel_bytes(const struct hps_channel *c)
+{
+    return hps_ps_bytes(c->ps) + (c->dense ? hps_dense_bytes(c->dense) : 0);
+}
+
 void hps_channel_norm_begin(struct hps_channel *c, double norm2)
 {
     c->norm2[0] = norm2;

@@ -25,6 +25,7 @@ struct hps_server_impl {
     struct hps_server_opt opt;
     bool first;                 /* the first server: it speaks for all of them     */
     bool pause;
+    double began_s;             /* the run                                         */
     struct at *at;              /* (W)                                             */
     long long *last;            /* (W) clocks of the replay; NULL: none            */
     size_t event_cap;
@@ -58,6 +59,7 @@ struct hps_server *hps_server_new(struct hps_step *step, struct hps_feeder *feed
     v->impl = o;
     v->worker = hps_mem_new((size_t)W, sizeof *v->worker);
     hps_clock_init(&v->clock, W, hps_train_staleness(train));
+    hps_clock_samples_init(&v->samples, W);
     for (int w = 0; w < W; w++) {
         v->worker[w].number = opt->number ? opt->number[w] : 0;
         hps_clock_set(&v->clock, w, hps_steps_clock(&opt->steps, v->worker[w].number));
@@ -80,15 +82,20 @@ void hps_server_free(struct hps_server *v)
     hps_mem_free(v);
 }
 
-double hps_server_loss(const struct hps_server *v)
+struct hps_heartbeat hps_server_news(const struct hps_server *v)
 {
+    struct hps_heartbeat b = { .steps = v->steps };
     double loss = 0, n = 0;
+    int which;
 
     for (int w = 0; w < v->impl->W; w++) {
         loss += v->worker[w].loss;
         n += (double)v->worker[w].n;
     }
-    return n > 0 ? loss / n : NAN;
+    b.mean_loss = n > 0 ? loss / n : NAN;
+    b.slowest = hps_clock_slowest(&v->clock, &which);
+    b.fastest = hps_clock_fastest(&v->clock, &which);
+    return b;
 }
 
 /* Examples of worker w's batch in its clock. */
@@ -147,10 +154,12 @@ static void begin(struct hps_server *v, int w)
     if (c->dense) hps_dense_pull_begin(c->dense);
     hps_region_leave(HPS_REGION_PULL);
     take(v, w, HPS_CLOCK_PULL);
+    v->work.rows_pulled += hps_ps_rows(c->ps).pulled;
     hps_feeder_fetch(o->feeder, w);
-    if (o->first)
-        mine = (struct hps_heartbeat){ .pause = o->pause || ends(v, w), .steps = v->steps,
-                                       .mean_loss = hps_server_loss(v) };
+    if (o->first) {
+        mine = hps_server_news(v);
+        mine.pause = o->pause || ends(v, w);
+    }
     if (!isfinite(mine.mean_loss)) mine.mean_loss = 0;
     hps_step_agree_begin(&c->agree, &mine);
     o->at[w] = (struct at){ .state = PULLS, .scale = 1 };
@@ -214,6 +223,7 @@ static void apply(struct hps_server *v, int w)
     struct hps_channel *c = &o->step->channel[w];
     struct hps_update u = { v->worker[w].number + w, o->opt.steps.total, 1, o->step->updates++, 0 };
 
+    v->work.rows_pushed += hps_ps_rows(c->ps).pushed;
     hps_region_enter(HPS_REGION_UPDATE, 0);
     hps_ps_apply(c->ps, 0, u, o->at[w].scale);
     if (c->dense) {
@@ -223,6 +233,13 @@ static void apply(struct hps_server *v, int w)
         hps_dense_apply(c->dense, u, o->at[w].scale);
     }
     hps_region_leave(HPS_REGION_UPDATE);
+}
+
+static void sample(struct hps_server *v, bool always)
+{
+    double s = v->work.seconds + hps_now_s() - v->impl->began_s;
+
+    if (v->impl->first) hps_clock_samples_take(&v->samples, s, v->clock.finished, always);
 }
 
 /* The worker has finished its clock. */
@@ -235,6 +252,8 @@ static void finish(struct hps_server *v, int w)
 
     if (o->opt.learns) apply(v, w);
     take(v, w, HPS_CLOCK_APPLY);
+    v->work.clocks++;
+    sample(v, false);
     v->examples += n;
     v->steps += n > 0;
     if (n > 0) *k = (struct hps_server_worker){ k->number, said->loss, n };
@@ -253,6 +272,7 @@ static bool look(struct hps_server *v, int w)
     struct hps_server_impl *o = v->impl;
     struct hps_channel *c = &o->step->channel[w];
     enum state was = o->at[w].state;
+    double t0 = hps_now_s();
 
     if (was == ASKS && hps_ps_requests_arrived(hps_feeder_requests(o->feeder, w)) &&
         may(v, w, HPS_CLOCK_PULL))
@@ -267,7 +287,9 @@ static bool look(struct hps_server *v, int w)
         agreed(v, w);
     else if (was == APPLIES && may(v, w, HPS_CLOCK_APPLY))
         finish(v, w);
-    return o->at[w].state != was;
+    if (o->at[w].state == was) return false;
+    v->work.busy_s += hps_now_s() - t0;
+    return true;
 }
 
 /* ---- a run ---- */
@@ -289,20 +311,48 @@ static void join(struct hps_server *v)
     }
 }
 
+/* Sent to all workers so far. */
+static double bytes_of(const struct hps_step *step)
+{
+    double bytes = 0;
+
+    for (int i = 0; i < step->nchannel; i++)
+        bytes += hps_channel_bytes(&step->channel[i]);
+    return bytes;
+}
+
+static void begin_work(struct hps_server *v)
+{
+    v->impl->began_s = hps_now_s();
+    v->work.bytes -= bytes_of(v->impl->step);
+    sample(v, true);
+}
+
+static void end_work(struct hps_server *v)
+{
+    v->work.bytes += bytes_of(v->impl->step);
+    sample(v, true);
+    v->work.seconds += hps_now_s() - v->impl->began_s;
+}
+
 enum hps_status hps_server_run(struct hps_server *v, hps_server_watch *watch, void *arg)
 {
     struct hps_server_impl *o = v->impl;
 
     join(v);
+    begin_work(v);
     while (o->nleft < o->W) {
-        bool any = false;
+        int n = 0;
         for (int w = 0; w < o->W; w++)
-            any |= look(v, w);
+            n += look(v, w);
+        v->work.npass += n > 0;
+        v->work.nserved += n;
         if (watch) o->pause |= watch(v, arg);
         if (v->said.stop || v->said.save || v->said.status) o->pause = true;
-        if (any) continue;
+        if (n > 0) continue;
         hps_feeder_poll(o->feeder, true);
         if (hps_wait_oversubscribed()) hps_sleep_s(20e-6);
     }
+    end_work(v);
     return v->said.status;
 }

@@ -350,5 +350,7 @@ double hps_step_bytes(const struct hps_step *s)
     double bytes = s->other_bytes;
     for (int i = 0; i < s->team->nmine; i++)
         bytes += hps_stage_bytes(&s->stage[i]);
-    return bytes + hps_ps_bytes(s->ps);
+    for (int i = 0; i < s->nchannel; i++)
+        bytes += hps_channel_bytes(&s->channel[i]);
+    return s->nchannel > 0 ? bytes : bytes + hps_ps_bytes(s->ps);
 }

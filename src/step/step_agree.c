@@ -7,7 +7,8 @@
 #include "base/mpi_check.h"
 #include "base/wait.h"
 
-enum { STOP, SAVE, READY, LOSS, PAUSE, STEPS, MEAN_LOSS, DECK, INPUT, FAIL, OUTPUT, NWORD };
+enum { STOP, SAVE, READY, LOSS, PAUSE, STEPS, MEAN_LOSS, SLOWEST, FASTEST, DECK, INPUT, FAIL,
+       OUTPUT, NWORD };
 _Static_assert((int)NWORD == HPS_STEP_AGREE_WORDS, "room for all of them");
 
 /* Troubles are counted by status, so that one sum carries them: worst last. */
@@ -37,6 +38,8 @@ void hps_step_agree_begin(struct hps_step_agree *p, const struct hps_heartbeat *
     p->mine[PAUSE] = b->pause;
     p->mine[STEPS] = (double)b->steps;
     p->mine[MEAN_LOSS] = b->mean_loss;
+    p->mine[SLOWEST] = (double)b->slowest;
+    p->mine[FASTEST] = (double)b->fastest;
     bool counted = !b->status;
     for (int i = DECK; i <= OUTPUT; i++)
         if (b->status == status_of[i]) p->mine[i] = counted = true;
@@ -62,7 +65,9 @@ struct hps_heartbeat hps_step_agree_end(struct hps_step_agree *p, bool sleeping)
                                .loss = p->sum[LOSS],
                                .pause = (int)p->sum[PAUSE],
                                .steps = (long long)p->sum[STEPS],
-                               .mean_loss = p->sum[MEAN_LOSS] };
+                               .mean_loss = p->sum[MEAN_LOSS],
+                               .slowest = (long long)p->sum[SLOWEST],
+                               .fastest = (long long)p->sum[FASTEST] };
     for (int i = DECK; i <= OUTPUT; i++)
         if (p->sum[i] > 0) b.status = status_of[i];
     return b;

@@ -63,7 +63,7 @@ void hps_loop_progress(struct hps_loop_state *s, bool last)
 {
     const struct hps_loop *l = s->l;
     double now = hps_now_s(), dt = now - s->said_s;
-    char left[32];
+    char left[32], clocks[64] = "";
 
     if (hps_rank() != 0 || s->said == s->c->step) return;
     if (!last && (dt < l->train->log_interval_seconds || isnan(s->c->train_loss))) return;
@@ -73,10 +73,12 @@ void hps_loop_progress(struct hps_loop_state *s, bool last)
     double per_step = (now - s->began_s) / (double)(s->c->step - s->began.step);
     double left_s = per_step * (double)(l->steps.total - s->c->step);
     print_time(left, sizeof left, left_s);
+    if (s->fastest > 0)
+        snprintf(clocks, sizeof clocks, "  clocks %lld-%lld", s->slowest, s->fastest);
     HPS_SAY(HPS_INFO,
-            "step %lld/%lld  epoch %lld  loss %.5f  %.0f examples/s  promised %.0f  %s left",
+            "step %lld/%lld  epoch %lld  loss %.5f  %.0f examples/s  promised %.0f%s  %s left",
             s->c->step, l->steps.total, (s->c->step - 1) / l->steps.per_epoch + 1, s->c->train_loss,
-            rate, l->promised_examples_s, left);
+            rate, l->promised_examples_s, clocks, left);
     struct hps_rundir_state *now_is = &l->history->status;
     now_is->state = "running";
     now_is->step = s->c->step;

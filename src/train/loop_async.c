@@ -29,7 +29,7 @@ struct async {
 
 /* What the first server tells all ranks at a cut. */
 struct cut {
-    long long steps, examples, next, ndone;
+    long long steps, examples, next, ndone, slowest, fastest;
     int save, evaluate, over, replayed;
 };
 
@@ -43,11 +43,16 @@ static void note_reason(struct hps_loop_state *s)
     if (reason) s->reason = reason;
 }
 
-/* The run has come to so many batches of this start, with this mean loss. On rank 0. */
-static void progress(struct async *a, long long steps, double loss)
+/* The run has come to so many batches of this start, with this mean loss and these clocks. On rank
+ * 0. */
+static void progress(struct async *a, const struct hps_heartbeat *said)
 {
     struct hps_loop_state *s = a->s;
+    long long steps = said->steps;
+    double loss = said->mean_loss;
 
+    s->slowest = said->slowest;
+    s->fastest = said->fastest;
     s->c->step = a->before + steps;
     s->c->examples = a->examples + steps * s->l->steps.batch;
     if (steps == 0 || !isfinite(loss)) return;
@@ -69,7 +74,8 @@ static bool watch(const struct hps_server *server, void *arg)
     if (now == s->known) return s->reason != NULL;
     s->known = now;
     hps_watch_heartbeat(now);
-    if (hps_rank() == 0) progress(a, server->steps, hps_server_loss(server));
+    struct hps_heartbeat news = hps_server_news(server);
+    if (hps_rank() == 0) progress(a, &news);
     if (!hps_step_serves_first(l->step)) return s->reason != NULL;
     a->evaluate |= l->test && hps_loop_passes(a->cut, now, l->train->eval_interval_steps);
     a->save |= hps_loop_passes(a->cut, now, l->ckpt->interval_steps) ||
@@ -86,6 +92,9 @@ static struct cut cut_of(const struct async *a)
 
     for (int w = 0; w < steps->W; w++)
         c.next = a->server->worker[w].number < c.next ? a->server->worker[w].number : c.next;
+    struct hps_heartbeat news = hps_server_news(a->server);
+    c.slowest = news.slowest;
+    c.fastest = news.fastest;
     c.over = c.next >= steps->total;
     c.replayed = hps_server_replayed(a->server);
     c.ndone = c.steps - c.next;
@@ -124,7 +133,7 @@ static void one_clock(struct async *a)
     s->last = a->number;
     a->number = hps_steps_next(&l->steps, a->number);
     hps_watch_heartbeat(a->number);
-    if (hps_rank() == 0) progress(a, a->said.steps, a->said.mean_loss);
+    if (hps_rank() == 0) progress(a, &a->said);
 }
 
 /* Until the worker is to wait, or has done all. */
@@ -199,6 +208,8 @@ static struct cut take_cut(struct async *a)
     c->done = s->done;
     c->updates = s->l->step->updates;
     HPS_MPI(MPI_Bcast(&c->updates, 1, MPI_LONG_LONG, root, s->world));
+    s->slowest = now.slowest;
+    s->fastest = now.fastest;
     a->cut = now.steps;
     a->save = a->evaluate = false;
     return now;
@@ -284,6 +295,8 @@ enum hps_status hps_loop_async(struct hps_loop_state *s)
 
     while (!st && !stop && !over)
         st = stretch(&a, &stop, &over);
+    hps_served_free(s->l->history->served);
+    s->l->history->served = st ? NULL : hps_served_gather(s->l->step, a.server);
     hps_server_free(a.server);
     hps_step_agree_done(&a.agree);
     if (st) return st;

@@ -21,6 +21,7 @@ struct hps_loop_state {
     struct hps_save *save;          /* under way; or NULL                                    */
     double saved_s, said_s, t0_s;   /* times of the last save, progress line, accounting     */
     double save_took_s;
+    long long slowest, fastest;     /* clocks of asynchronous workers; 0: none was finished  */
     long long said, said_examples;  /* step and examples at the last line                    */
     struct hps_cursor began;        /* as it was at the start                                */
     double began_s;

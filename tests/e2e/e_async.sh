@@ -2,7 +2,8 @@
 # Workers that do not wait for each other: one worker alone learns what bsp learns; an order that is
 # drawn gives the same bits each time, and all servers the same; several workers come to the quality
 # of one. A stop, a restart with as many workers, with others and with bsp train each batch once.
-# Checkpoints and evaluations come in between. What cannot be combined is refused by name.
+# Checkpoints and evaluations come in between. What cannot be combined is refused by name. The
+# report says what the servers did, and how stale gradients were: no staler than the bound allows.
 . "${srcdir:?}/tests/lib/lib.sh"
 . "$srcdir/tests/lib/data.sh"
 
@@ -40,6 +41,35 @@ good() {
     whole
     close "$auc" "$one_auc" 3e-3
 }
+report=runs/census/report.json
+# stale KIND: what the report has of the staleness of gradients of rows, or of dense weights
+stale() { sed -n '/^ "staleness": {/,/^ }/p' $report | sed -n "/^  \"$1\": {/,/^  }/p"; }
+stalest() { stale "$1" | sed -n 's/.*"max": \([0-9]*\).*/\1/p'; }
+# applied KIND: gradients in its histogram
+applied() {
+    stale "$1" | awk '/"n": \[/ { on = 1; next } /\]/ { on = 0 } on { n += $1 } END { print n + 0 }'
+}
+# served KEY: a number of each server, summed
+served() {
+    sed -n '/^ "servers": \[/,/^ \]/p' $report |
+        awk -v key="\"$1\":" '$1 == key { n += $2 } END { print n + 0 }'
+}
+# seen [MOST]: the report says of the last run, of 204 steps, what its servers did: each gradient is
+# in a histogram, none was staler than MOST
+seen() {
+    most=${1:-1000000}
+    [ "$(served clocks)" = $((204 * servers)) ] || fail "$(served clocks) clocks were served"
+    [ "$(served rows_pushed)" -gt 0 ] || fail 'no rows were pushed'
+    [ "$(applied rows)" = "$(served rows_pushed)" ] || fail "$(applied rows) gradients of rows"
+    [ "$(stalest rows)" -le "$most" ] || fail "a row's gradient was $(stalest rows) updates old"
+    if grep -q '^  "dense": {' $report; then
+        [ "$(applied dense)" = $((204 * servers)) ] || fail "$(applied dense) dense gradients"
+        [ "$(stalest dense)" -le "$most" ] || fail "a dense one was $(stalest dense) updates old"
+    fi
+    grep -q "^servers: $servers, busy [0-9.]* %" out || fail 'the table lacks the servers'
+    grep -q '^mean staleness: rows [0-9.]*, at most [0-9]*' out || fail 'and the staleness'
+    grep -q 'promised [0-9]*  clocks [0-9]*-[0-9]*  ' err || fail 'progress lacks the clocks'
+}
 fresh() {
     echo "-- $1"
     rm -rf runs
@@ -49,12 +79,17 @@ fresh 'one worker is as bsp'
 run 2 1 1 '' 1
 whole
 one_auc=$auc bsp=$loss
+for key in servers staleness worker_clocks; do
+    grep -q "^ \"$key\": null" $report || fail "there is $key without asynchronous workers"
+done
+grep -q 'clocks' err && fail 'progress has clocks without asynchronous workers'
 for how in asp 'ssp --set train.staleness=3' 'hybrid --set train.staleness=1'; do
     fresh "$how"
     # shellcheck disable=SC2086 # words
     run 2 1 1 '' 1 --set train.synchronization=$how
     whole
     close "$loss" "$bsp" 1e-6
+    seen 0
 done
 fresh 'clipped'
 run 2 1 1 '' 1 --set train.clip=0.05
@@ -70,10 +105,17 @@ for how in asp 'ssp --set train.staleness=2' 'hybrid --set train.staleness=2' \
     # shellcheck disable=SC2086 # words
     run 4 3 1 '' 3 --set train.synchronization=$how
     good
+    # each other worker finishes at most 2 x 2 + 1 clocks between a pull and its update
+    case $how in *staleness=2) seen 10 ;; *) seen ;; esac
 done
 fresh 'two workers of two stages, two servers'
 run 6 2 2 '4' '2 2' --set train.synchronization=ssp --set train.staleness=1
 good
+seen 3
+expect 0 '' heterps report runs/census --html page.html
+shows '^servers: 2, busy '
+grep -q '<title>Staleness of gradients' page.html || fail 'the page lacks the staleness'
+grep -q '<title>Clocks of the workers' page.html || fail 'the page lacks the clocks'
 fresh 'two workers of two ranks'
 run 5 2 1 '' 4 --set train.synchronization=asp
 good

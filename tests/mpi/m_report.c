@@ -1,5 +1,6 @@
 /* m_report: what each rank counted stands in perf.h5 under its number, whole and in order, and
- * report.json is the sum over the ranks of the plan; the trace has every span. */
+ * report.json is the sum over the ranks of the plan; the trace has every span. What servers of
+ * asynchronous workers did comes to rank 0, each with its own, in their order. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,6 +153,44 @@ static void check_json(const char *dir, int R)
     hps_mem_free(path);
 }
 
+/* What rank r would have done as a server. */
+static void served_by(struct hps_server *v, int r)
+{
+    v->work = (struct hps_server_work){ .clocks = 100 + r, .rows_pulled = 1000 + r,
+                                        .seconds = 1 + r };
+    for (int i = 0; i <= r; i++)
+        hps_staleness_add(&v->staleness, i);
+    hps_clock_samples_init(&v->samples, 2);
+    hps_clock_samples_take(&v->samples, 0.5, (long long[]){ r, 2 * r }, true);
+}
+
+/* The last rank is the first server, the one before it the second. */
+static void check_served(int me, int R, MPI_Comm world)
+{
+    int N = R > 1 ? 2 : 1, server[] = { R - 1, R - 2 };
+    struct hps_team team = { .world = world, .R = R, .nserver = N, .server = server,
+                             .serves = me >= R - N };
+    struct hps_step *step = hps_mem_new(1, sizeof *step);
+    struct hps_server *v = hps_mem_new(1, sizeof *v);
+
+    step->team = &team;
+    served_by(v, me);
+    struct hps_served *got = hps_served_gather(step, team.serves ? v : NULL);
+    if ((got != NULL) != (me == 0)) HPS_DIE("it is gathered elsewhere");
+    for (int i = 0; got && i < N; i++)
+        if (got->rank[i] != server[i] || got->work[i].clocks != 100 + server[i] ||
+            got->work[i].rows_pulled != 1000 + server[i] || got->work[i].seconds != 1 + server[i])
+            HPS_DIE("what server %d did is wrong", i);
+    if (got && (got->N != N || got->dense.max != R - 1 || got->dense.n[0] != N ||
+                got->dense.sum != R * (R - 1) / 2 + (R - 1) * (R - 2) / 2 || got->rows.n[0] != 0))
+        HPS_DIE("the staleness is wrong");
+    if (got && (got->samples.n != 1 || got->samples.clock[0][1] != 2 * (R - 1)))
+        HPS_DIE("the clocks are not those of the first server");
+    hps_served_free(got);
+    hps_mem_free(v);
+    hps_mem_free(step);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Comm world = hps_begin(&argc, &argv, true);
@@ -161,6 +200,7 @@ int main(int argc, char **argv)
     struct hps_h5 h;
 
     if (me == 0 && !mkdtemp(dir)) HPS_DIE("no folder %s", dir);
+    check_served(me, R, world);
     work(me);
     made_run_init(&m, R, dir);
     if (hps_report_write(&m.facts, world)) HPS_DIE("the report is not written");

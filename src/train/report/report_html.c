@@ -280,6 +280,7 @@ char *hps_report_html(const json_t *report, const struct hps_perf *perf)
     plot_regions(&t, perf);
     plot_calibration(&t, report);
     plot_roofline(&t, report);
+    hps_report_plot_async(&t, report);
     plot_timeline(&t, perf);
     hps_page_add(&t, "</div>\n");
     key_of_regions(&t);

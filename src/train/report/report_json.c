@@ -389,6 +389,7 @@ json_t *hps_report_json(const struct hps_report_input *f, const struct hps_repor
     hps_report_put(j, "events", events_of(f, c));
     hps_report_put(j, "layers", hps_report_layers(f));
     hps_report_put(j, "loss", losses_of(f));
+    hps_report_put_async(j, f);
     put_ranks(j, c);
     hps_report_put_real(j, "net_bytes", f->traffic.net_bytes);
     hps_report_put_real(j, "tier_hits", f->traffic.tier_hits);

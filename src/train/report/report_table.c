@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "train/report/report_impl.h"
 
-enum { HEAD_LINES = 3, MAX_STAGES = 5, MAX_LAYERS = 3, MAX_PLANS = 2 };
+enum { HEAD_LINES = 3, MAX_STAGES = 5, MAX_LAYERS = 3, MAX_PLANS = 2, ASYNC_LINES = 2 };
 
 static const json_t *list_of(const json_t *report, const char *key, size_t *n)
 {
@@ -115,18 +115,19 @@ static void head(struct hps_page *t, const json_t *r)
 }
 
 /* As many stages as the limit of lines allows. */
-static size_t most_stages(const struct hps_page *t)
+static size_t most_stages(const struct hps_page *t, const json_t *r)
 {
-    size_t max = MAX_STAGES + HEAD_LINES;
+    bool async = json_is_array(json_object_get(r, "servers"));
+    size_t max = MAX_STAGES + HEAD_LINES - (async ? ASYNC_LINES : 0), min = async ? 1 : 2;
 
     for (const char *c = t->at; *c; c++)
-        max -= *c == '\n' && max > 2;
+        max -= *c == '\n' && max > min;
     return max < MAX_STAGES ? max : MAX_STAGES;
 }
 
 static void stages(struct hps_page *t, const json_t *r)
 {
-    size_t n, max = most_stages(t);
+    size_t n, max = most_stages(t, r);
     const json_t *list = list_of(r, "stages", &n);
 
     hps_page_add(t, "\n%-33s %-10s %6s %9s %9s %9s  %s\n", "stage", "type", "units", "compute",
@@ -303,6 +304,7 @@ char *hps_report_table(const json_t *report)
     head(&t, report);
     stages(&t, report);
     promises(&t, report);
+    hps_report_table_async(&t, report);
     regions(&t, report);
     layers(&t, report);
     quality(&t, report);

@@ -4,6 +4,7 @@
  * worker, however far apart workers are; the checkpoint says which batches were trained before
  * their turn. */
 #include <math.h>
+#include <stdio.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -25,6 +26,8 @@ struct async {
     long long before, cut;          /* batches when this start began; at the last cut          */
     long long examples;             /* when this start began                                   */
     bool save, evaluate;            /* why the first server wants a cut                        */
+    double moved_s;                 /* when a server last applied a gradient                   */
+    char held[128];                 /* whom it has waited for since; "": it has not waited     */
 };
 
 /* What the first server tells all ranks at a cut. */
@@ -61,6 +64,34 @@ static void progress(struct async *a, const struct hps_heartbeat *said)
     hps_loop_progress(s, false);
 }
 
+/* Nothing was applied for a while: the slowest worker that still works holds the others back, by
+ * the bound or at a cut. It is named once, and to the watchdog. */
+static void note_held(struct async *a, const struct hps_server *server)
+{
+    const double patience_s = 5;
+    const struct hps_clock *x = &server->clock;
+    double waited_s = hps_now_s() - a->moved_s;
+    int slowest = -1;
+
+    if (waited_s < patience_s || a->held[0]) return;
+    for (int w = 0; w < x->W; w++)
+        if (!x->left[w] && (slowest < 0 || x->finished[w] < x->finished[slowest])) slowest = w;
+    if (slowest < 0) return;
+    snprintf(a->held, sizeof a->held, "waiting for worker %d, which is at clock %lld", slowest,
+             x->finished[slowest]);
+    if (hps_step_serves_first(a->s->l->step))
+        HPS_SAY_ALL(HPS_WARN, "nothing has come from worker %d, at clock %lld, for %.0f s",
+                    slowest, x->finished[slowest], waited_s);
+    hps_watch_phase(a->held, 0);
+}
+
+static void note_moved(struct async *a)
+{
+    a->moved_s = hps_now_s();
+    if (a->held[0]) hps_watch_phase(NULL, 0);
+    a->held[0] = '\0';
+}
+
 /* Now and then on a server: does it want a cut? */
 static bool watch(const struct hps_server *server, void *arg)
 {
@@ -71,8 +102,12 @@ static bool watch(const struct hps_server *server, void *arg)
     double every_s = l->ckpt->interval_seconds;
 
     note_reason(s);
-    if (now == s->known) return s->reason != NULL;
+    if (now == s->known) {
+        note_held(a, server);
+        return s->reason != NULL;
+    }
     s->known = now;
+    note_moved(a);
     hps_watch_heartbeat(now);
     struct hps_heartbeat news = hps_server_news(server);
     if (hps_rank() == 0) progress(a, &news);
@@ -247,6 +282,7 @@ static enum hps_status stretch(struct async *a, bool *stop, bool *over)
     enum hps_status st = HPS_OK;
 
     hps_loop_clock_on(s);
+    note_moved(a);
     if (a->server) st = hps_server_run(a->server, watch, a);
     if (step->team->nmine > 0) st = work(a);
     struct hps_heartbeat all = meet(a, st);
@@ -295,6 +331,7 @@ enum hps_status hps_loop_async(struct hps_loop_state *s)
 
     while (!st && !stop && !over)
         st = stretch(&a, &stop, &over);
+    note_moved(&a);
     hps_served_free(s->l->history->served);
     s->l->history->served = st ? NULL : hps_served_gather(s->l->step, a.server);
     hps_server_free(a.server);

@@ -7,13 +7,15 @@
 
 census
 plan_file 8 '' 2 '[]' 2 >plan.json
+profile=
 # go DIRECTORY ARGUMENT...: two workers, two servers
 go() {
     dir=$1
     shift
     ranks 4 train "$srcdir/inputs/census.yaml" --set "run.directory=$dir" --set train.epochs=2 \
         --set schedule.method=file --set schedule.plan=plan.json --set train.workers=2 \
-        --set storage.servers=2 --set train.synchronization=asp --set run.threads=1 "$@"
+        --set storage.servers=2 --set train.synchronization=asp --set run.threads=1 \
+        --set "schedule.profile=$profile" "$@"
 }
 record() {
     go "$@" --set train.record=true
@@ -30,6 +32,7 @@ same() {
 
 echo '-- to its end'
 expect 0 '' record a
+profile=a/profile.json
 expect 0 'the order of updates is that of a/record.h5' go b --replay a
 same a b
 
@@ -49,8 +52,7 @@ echo '-- killed, a worker or a server, and on'
 killed() {
     rm -rf g h
     MPIEXEC_FLAGS="$MPIEXEC_FLAGS -x LD_PRELOAD=$bad -x BAD_MPI_END=$1:own:$2:kill" \
-        record g --set schedule.profile=a/profile.json \
-        --set checkpoint.interval_steps=20 >out 2>err && fail 'it was not killed'
+        record g --set checkpoint.interval_steps=20 >out 2>err && fail 'it was not killed'
     ls g/checkpoint/step_*.h5 >/dev/null || fail 'it had no checkpoint'
     expect 0 'going on from' record g
     expect 0 '' go h --replay g

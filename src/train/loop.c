@@ -101,7 +101,8 @@ void hps_loop_note_loss(struct hps_loop_state *s, long long step)
 {
     struct hps_loop_history *history = s->l->history;
     long long from = history->nloss ? history->loss[history->nloss - 1].step : 0;
-    if (history->nloss == HPS_LOOP_POINTS && hps_loop_passes(from, step, history->loss_every)) {
+    /* not every clock is noted where workers do not wait: points may lie further apart than that */
+    while (history->nloss == HPS_LOOP_POINTS && hps_loop_passes(from, step, history->loss_every)) {
         history->nloss = from = 0;
         history->loss_every *= 2;
         for (int i = 0; i < HPS_LOOP_POINTS; i++) {

@@ -170,7 +170,7 @@ static char *add_who(char *text, int r, const char *host, const struct hps_stall
 {
     char *more =
         kind_of(w) == ALONE
-            ? hps_mem_print("%s; rank %d on %s is region %s", text, r, host, w->region)
+            ? hps_mem_print("%s; rank %d on %s is in %s", text, r, host, w->region)
             : hps_mem_print("%s; rank %d on %s waits in %s for rank%s %s", text, r, host,
                             w->region, strpbrk(waits_for, "-,.") ? "s" : "", waits_for);
     hps_mem_free(text);

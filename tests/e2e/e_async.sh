@@ -161,6 +161,22 @@ for next in '4 3 1 asp' '3 1 2 asp' '4 2 2 asp' '3 2 1 bsp' '2 2 0 bsp'; do
     grep -q 'going on from' err || fail 'it did not go on'
 done
 
+echo '-- a worker stops for ever: under asp the others come to their end, under ssp to the bound'
+stopped() { # ARGUMENT...: it stops behind its first clocks; $most: the clock that another comes to
+    rm -rf runs
+    bad="-x LD_PRELOAD=${HETERPS%/*}/tests/lib/bad_mpi.so -x BAD_MPI_END=2:own:2000:stop"
+    MPIEXEC_FLAGS="$MPIEXEC_FLAGS $bad" run 4 3 1 '' 3 --set train.epochs=20 \
+        --set run.stall_seconds=8 "$@"
+    [ "$code" = 70 ] || fail "it ended with $code"
+    grep -q 'nothing has come from worker 2' err || fail 'it does not say who stopped'
+    grep -q 'stall: .*a wait for worker 2, which is at clock' err || fail 'the stall has no name'
+    most=$(sed -n 's/.* after step \([0-9]*\);.*/\1/p' err)
+}
+stopped --set train.synchronization=asp
+[ "$most" -gt 1360 ] || fail "the others came to step $most of 2040 only"
+stopped --set train.synchronization=ssp --set train.staleness=5
+[ "$most" -lt 1360 ] || fail "the others came to step $most in spite of the bound"
+
 echo '-- refused'
 refuse() { # PATTERN RANKS ARGUMENT...
     pattern=$1 n=$2

@@ -49,7 +49,7 @@ static void one_line_names_all(void **state)
            "rank 2 on b waits in recv for rank 1; rank 3 on b waits in wait for rank 1");
     w[1] = (struct hps_stall_report){ true, 7, "read", "", "" };
     expect(3, w,
-           "after step 7; rank 1 on a is region read; rank 0 on a waits in reduce for rank 1; "
+           "after step 7; rank 1 on a is in read; rank 0 on a waits in reduce for rank 1; "
            "rank 2 on b waits in recv for rank 1");
     w[1] = (struct hps_stall_report){ .answered = false };
     snprintf(w[0].killed, sizeof w[0].killed, "1,3");
@@ -63,7 +63,7 @@ static void one_line_names_all(void **state)
            "rank 1; rank 1 on a waits in send for rank 2; rank 2 on b waits in recv for ranks "
            "0-1");
     expect(1, &(struct hps_stall_report){ true, 3, "read", "", "" },
-           "after step 3; rank 0 on a is region read");
+           "after step 3; rank 0 on a is in read");
 }
 
 static void many_are_counted(void **state)

@@ -24,7 +24,10 @@ struct hps_server_impl {
     struct hps_feeder *feeder;
     struct hps_server_opt opt;
     bool first;                 /* the first server: it speaks for all of them     */
-    bool pause;
+    bool pause;                 /* workers are to pause ...                        */
+    bool together;              /* ... all behind the same clock, since they sum dense
+                                   gradients in every clock                        */
+    long long pause_at;         /* that one, once it is chosen; < 0: not yet       */
     double began_s;             /* the run                                         */
     struct at *at;              /* (W)                                             */
     long long *last;            /* (W) clocks of the replay; NULL: none            */
@@ -54,7 +57,8 @@ struct hps_server *hps_server_new(struct hps_step *step, struct hps_feeder *feed
     int W = step->team->W;
 
     *o = (struct hps_server_impl){ .step = step, .feeder = feeder, .opt = *opt, .W = W,
-                                   .first = hps_step_serves_first(step) };
+                                   .first = hps_step_serves_first(step),
+                                   .together = opt->learns && hps_train_sums_dense(train) };
     o->at = hps_mem_new((size_t)W, sizeof *o->at);
     v->impl = o;
     v->worker = hps_mem_new((size_t)W, sizeof *v->worker);
@@ -143,6 +147,21 @@ static bool ends(const struct hps_server *v, int w)
 
 /* ---- a clock of a worker ---- */
 
+/* Is worker w to pause behind the clock that it has just begun? */
+static bool pauses(struct hps_server *v, int w)
+{
+    struct hps_server_impl *o = v->impl;
+    long long at = 0;
+
+    if (!o->together || !o->pause) return o->pause || ends(v, w);
+    for (int u = 0; u < o->W && o->pause_at < 0; u++) {     /* the others know of no pause yet */
+        long long first = v->clock.pulled[u] + (u != w);
+        at = first > at ? first : at;
+    }
+    if (o->pause_at < 0) o->pause_at = at;
+    return v->clock.pulled[w] >= o->pause_at || ends(v, w);
+}
+
 static void begin(struct hps_server *v, int w)
 {
     struct hps_server_impl *o = v->impl;
@@ -158,7 +177,7 @@ static void begin(struct hps_server *v, int w)
     hps_feeder_fetch(o->feeder, w);
     if (o->first) {
         mine = hps_server_news(v);
-        mine.pause = o->pause || ends(v, w);
+        mine.pause = pauses(v, w);
     }
     if (!isfinite(mine.mean_loss)) mine.mean_loss = 0;
     hps_step_agree_begin(&c->agree, &mine);
@@ -258,7 +277,8 @@ static void finish(struct hps_server *v, int w)
     v->steps += n > 0;
     if (n > 0) *k = (struct hps_server_worker){ k->number, said->loss, n };
     k->number = hps_steps_next(&o->opt.steps, k->number);
-    bool leaves = said->pause || said->stop || said->save || said->status;
+    bool any = said->pause || said->stop || said->save || said->status;
+    bool leaves = o->opt.learns ? hps_step_leaves(o->step, said) : any;
     o->at[w].state = ASKS;
     if (!leaves && k->number < o->opt.steps.total) return;
     o->at[w].state = LEFT;
@@ -300,6 +320,7 @@ static void join(struct hps_server *v)
 
     v->said = (struct hps_heartbeat){ 0 };
     o->pause = false;
+    o->pause_at = -1;
     o->nleft = 0;
     for (int w = 0; w < o->W; w++) {
         bool over = v->worker[w].number >= o->opt.steps.total ||

@@ -101,6 +101,12 @@ static enum hps_status make_dense(struct hps_step *s, const struct hps_step_opt 
     return st;
 }
 
+bool hps_step_leaves(const struct hps_step *s, const struct hps_heartbeat *said)
+{
+    if (!hps_step_serves_dense(s)) return said->pause > 0;
+    return said->pause || said->stop || said->save || said->status;
+}
+
 void hps_step_set_steps(struct hps_step *s, const struct hps_steps *steps)
 {
     s->impl->opt.steps = *steps;

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/mpi_check.h"
+#include "base/quit.h"
 #include "base/say.h"
 #include "base/world.h"
 #include "hw/count.h"
@@ -174,13 +175,17 @@ static void one_clock(struct async *a)
 /* Until the worker is to wait, or has done all. */
 static enum hps_status work(struct async *a)
 {
+    const struct hps_step *step = a->s->l->step;
     long long total = a->s->l->steps.total;
     bool leaves = false;
 
     a->said = (struct hps_heartbeat){ 0 };
     while (!leaves && a->number < total) {
         one_clock(a);
-        leaves = a->said.stop || a->said.save || a->said.pause || a->said.status;
+        leaves = hps_step_leaves(step, &a->said);
+        if (a->said.status && !leaves)
+            hps_quit(a->said.status, "worker %d cannot go on, and others wait for its gradients",
+                     step->team->worker);
     }
     return a->said.status;
 }
@@ -218,6 +223,13 @@ static void settle_loss(struct async *a)
     if (x[1] > 0) s->c->train_loss = x[0] / x[1];
 }
 
+/* Updates of a server's rows for one of dense weights that all workers sum: the cursor counts
+ * those where there are any. */
+static int updates_of_clock(const struct hps_step *step)
+{
+    return hps_step_serves_dense(step) ? 1 : step->team->W;
+}
+
 /* Take over what the first server found. Collective. */
 static struct cut take_cut(struct async *a)
 {
@@ -243,6 +255,7 @@ static struct cut take_cut(struct async *a)
     c->done = s->done;
     c->updates = s->l->step->updates;
     HPS_MPI(MPI_Bcast(&c->updates, 1, MPI_LONG_LONG, root, s->world));
+    c->updates /= updates_of_clock(s->l->step);
     s->slowest = now.slowest;
     s->fastest = now.fastest;
     a->cut = now.steps;
@@ -306,7 +319,7 @@ static enum hps_status stretch(struct async *a, bool *stop, bool *over)
 static enum hps_status begin(struct async *a)
 {
     struct hps_loop_state *s = a->s;
-    const struct hps_step *step = s->l->step;
+    struct hps_step *step = s->l->step;
     struct hps_server_opt opt = { .steps = s->l->steps, .learns = true, .number = s->number,
                                   .records = s->l->record != NULL, .nreplay = s->l->nreplay,
                                   .replay = s->l->replay };
@@ -316,6 +329,7 @@ static enum hps_status begin(struct async *a)
         enum hps_status mine = hps_feeder_fetch(s->feeder, i);
         if (mine) st = mine;
     }
+    if (step->team->serves) step->updates *= updates_of_clock(step);
     if (step->team->serves) a->server = hps_server_new(s->l->step, s->feeder, &opt);
     hps_step_agree_init(&a->agree, s->world);
     return hps_agree(s->world, st);

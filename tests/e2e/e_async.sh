@@ -139,12 +139,15 @@ drawn 4 2 2 '' 2 --set train.interleaving=8
 drawn 3 2 1 '' 2 --set train.interleaving=7
 close "$loss" "$first" 1e-5
 
-fresh 'checkpoints and evaluations in between'
-run 4 3 1 '' 3 --set train.synchronization=asp --set train.eval_interval_steps=50 \
-    --set checkpoint.interval_steps=40
-good
-[ "$(grep -c 'checkpoint at step' err)" -ge 5 ] || fail 'it did not save'
-[ "$(grep -c 'test auc' err)" -ge 3 ] || fail 'it did not evaluate'
+for how in asp 'hybrid --set train.staleness=2'; do
+    fresh "checkpoints and evaluations in between, $how"
+    # shellcheck disable=SC2086 # words
+    run 4 3 1 '' 3 --set train.eval_interval_steps=50 --set checkpoint.interval_steps=40 \
+        --set train.synchronization=$how
+    good
+    [ "$(grep -c 'checkpoint at step' err)" -ge 5 ] || fail 'it did not save'
+    [ "$(grep -c 'test auc' err)" -ge 3 ] || fail 'it did not evaluate'
+done
 
 echo '-- a stop, and on with as many workers, with others, with bsp'
 for next in '4 3 1 asp' '3 1 2 asp' '4 2 2 asp' '3 2 1 bsp' '2 2 0 bsp'; do

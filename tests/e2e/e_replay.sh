@@ -42,6 +42,17 @@ expect 0 'going on from' record c
 expect 0 '' go d --replay c
 same c d
 
+echo '-- the same by hybrid, whose optimizer counts its updates'
+hybrid='--set train.synchronization=hybrid --set train.staleness=2 --set train.optimizer=adam'
+# shellcheck disable=SC2086 # words
+{
+    rm -rf c d
+    expect 75 '' record c $hybrid --set run.max_seconds=0.03
+    expect 0 'going on from' record c $hybrid
+    expect 0 '' go d --replay c $hybrid
+}
+same c d
+
 echo '-- not over'
 expect 75 '' record e --set run.max_seconds=0.03
 expect 75 'the record ends' go f --replay e

@@ -17,7 +17,7 @@
 #include "base/mem.h"
 #include "base/say.h"
 #include "base/world.h"
-#include "tests/lib/made_run.h"
+#include "tests/lib/report_check.h"
 #include "train/loop.h"
 
 static char dir[64];
@@ -51,65 +51,43 @@ static char *shown(enum hps_status want, const char *run, const char *json, cons
     return text;
 }
 
-static void is_real(const json_t *j, const char *key, double want)
-{
-    double got = hps_report_real(j, key);
-
-    if (!(fabs(got - want) <= 1e-12 * fabs(want)))
-        fail_msg("%s is %.17g, not %.17g", key, got, want);
-}
-
-static void is_null(const json_t *j, const char *key)
-{
-    if (!json_is_null(json_object_get(j, key))) fail_msg("%s is not null", key);
-}
-
-static json_t *report_of(const struct made_run *m, const json_t *old)
-{
-    struct hps_report_counts *c = made_counts(m->pool.R);
-    json_t *j = hps_report_json(&m->facts, c, old);
-
-    hps_report_counts_free(c);
-    return j;
-}
-
 static void test_keys(void **state)
 {
     struct made_run m;
     (void)state;
 
     made_run_init(&m, 4, dir);
-    json_t *j = report_of(&m, NULL);
+    json_t *j = made_report(&m, NULL);
     assert_string_equal(hps_report_word(j, "format"), "heterps-report-1");
     assert_int_equal(hps_report_whole(j, "steps"), 60);
     assert_int_equal(hps_report_whole(j, "examples"), 15360);
-    is_real(j, "seconds", 3);
-    is_real(j, "examples_s", 5120);
-    is_real(j, "usd", 3.0 / 3600 * 0.24);
-    is_real(j, "usd_idle", 3.0 / 3600 * 0.4);
-    is_real(j, "step_median_s", 0.048);
-    is_real(j, "step_p95_s", 0.064);
-    is_real(j, "train_loss", 0.4375);
-    is_real(j, "test_auc", 0.875);
-    is_real(j, "test_logloss", 0.3125);
+    made_is_real(j, "seconds", 3);
+    made_is_real(j, "examples_s", 5120);
+    made_is_real(j, "usd", 3.0 / 3600 * 0.24);
+    made_is_real(j, "usd_idle", 3.0 / 3600 * 0.4);
+    made_is_real(j, "step_median_s", 0.048);
+    made_is_real(j, "step_p95_s", 0.064);
+    made_is_real(j, "train_loss", 0.4375);
+    made_is_real(j, "test_auc", 0.875);
+    made_is_real(j, "test_logloss", 0.3125);
     assert_int_equal(hps_report_whole(j, "ranks"), 4);
     assert_int_equal(hps_report_whole(j, "units"), 2);
     /* stage 0: 0.003 s for 64 examples on one unit; stage 1: 0.007 / 4 */
     /* a step: 4 of these; the way to stage 1 and back is shorter than the next two forwards */
     double et0 = 0.003 / 64, step = 4 * 0.003;
-    is_real(j, "model_examples_s", 1 / et0);
-    is_real(j, "model_usd", 15360 * et0 / 3600 * 0.24);
-    is_real(j, "model_step_s", 256 * et0);
-    is_real(j, "predicted_examples_s", 256 / step);
-    is_real(j, "predicted_step_s", step);
-    is_real(j, "predicted_usd", 60 * step / 3600 * 0.24);
-    is_real(j, "predicted_usd_epoch", 30 * step / 3600 * 0.24);
-    is_real(j, "usd_epoch", 1.5 / 3600 * 0.24);
-    is_real(j, "bubble_1f1b", 0.2);
-    is_real(j, "tier_hits", 0.75);
-    is_real(j, "tier_bytes", 2.5e9);
-    is_real(j, "gpu_joules", 1234);
-    is_real(j, "predicted_bubble", 1 - 4 * (0.003 + 0.007 / 4) / (2 * step));
+    made_is_real(j, "model_examples_s", 1 / et0);
+    made_is_real(j, "model_usd", 15360 * et0 / 3600 * 0.24);
+    made_is_real(j, "model_step_s", 256 * et0);
+    made_is_real(j, "predicted_examples_s", 256 / step);
+    made_is_real(j, "predicted_step_s", step);
+    made_is_real(j, "predicted_usd", 60 * step / 3600 * 0.24);
+    made_is_real(j, "predicted_usd_epoch", 30 * step / 3600 * 0.24);
+    made_is_real(j, "usd_epoch", 1.5 / 3600 * 0.24);
+    made_is_real(j, "bubble_1f1b", 0.2);
+    made_is_real(j, "tier_hits", 0.75);
+    made_is_real(j, "tier_bytes", 2.5e9);
+    made_is_real(j, "gpu_joules", 1234);
+    made_is_real(j, "predicted_bubble", 1 - 4 * (0.003 + 0.007 / 4) / (2 * step));
     assert_string_equal(hps_report_word(json_object_get(j, "plan"), "format"), "heterps-plan-1");
     assert_int_equal(json_array_size(json_object_get(j, "idle")), 2);
     json_decref(j);
@@ -123,23 +101,23 @@ static void test_regions(void **state)
     (void)state;
 
     made_run_init(&m, 4, dir);
-    json_t *j = report_of(&m, NULL), *regions = json_object_get(j, "regions");
+    json_t *j = made_report(&m, NULL), *regions = json_object_get(j, "regions");
     assert_int_equal(json_array_size(regions), HPS_REGIONS);
     for (size_t g = 0; g < HPS_REGIONS; g++) {
         const json_t *one = json_array_get(regions, g);
         double unit = (double)(g + 1) / 100;
         assert_string_equal(hps_report_word(one, "name"), hps_region_name[g]);
         assert_int_equal(hps_report_whole(one, "calls"), 2 * (int)g + 3);
-        is_real(one, "min_s", unit);
-        is_real(one, "avg_s", 1.5 * unit);
-        is_real(one, "max_s", 2 * unit);
-        is_real(one, "share", 1.5 * unit / 3);
+        made_is_real(one, "min_s", unit);
+        made_is_real(one, "avg_s", 1.5 * unit);
+        made_is_real(one, "max_s", 2 * unit);
+        made_is_real(one, "share", 1.5 * unit / 3);
     }
     const json_t *event = json_array_get(json_object_get(j, "events"), 0);
-    is_real(event, "avg", 1500);
+    made_is_real(event, "avg", 1500);
     const json_t *stage = json_array_get(json_object_get(j, "stages"), 1);
-    is_real(stage, "compute", 2 * (3 + 4 + 10) / 100.0 / 3);
-    is_real(stage, "wait", 2 * (8 + 9) / 100.0 / 3);
+    made_is_real(stage, "compute", 2 * (3 + 4 + 10) / 100.0 / 3);
+    made_is_real(stage, "wait", 2 * (8 + 9) / 100.0 / 3);
     json_decref(j);
     made_run_done(&m);
 }
@@ -150,18 +128,18 @@ static void test_roofline(void **state)
     (void)state;
 
     made_run_init(&m, 2, dir);
-    json_t *j = report_of(&m, NULL);
+    json_t *j = made_report(&m, NULL);
     const json_t *ids = json_array_get(json_object_get(j, "layers"), 0);
     const json_t *h1 = json_array_get(json_object_get(j, "layers"), 2);
-    is_real(h1, "flops", 64 * 600000.0);
-    is_real(h1, "bytes", 4.0 * (64 * (3 * 20 + 2 * 30) + 300000));
-    is_real(h1, "roofline", 4.0 * (64 * 120 + 300000) / 1e10 / (0.003 / 4));
+    made_is_real(h1, "flops", 64 * 600000.0);
+    made_is_real(h1, "bytes", 4.0 * (64 * (3 * 20 + 2 * 30) + 300000));
+    made_is_real(h1, "roofline", 4.0 * (64 * 120 + 300000) / 1e10 / (0.003 / 4));
     assert_string_equal(hps_report_word(h1, "bound"), "memory");
-    is_real(ids, "bytes", 4.0 * 64 * (3 * 8 + 2 * 10));
+    made_is_real(ids, "bytes", 4.0 * 64 * (3 * 8 + 2 * 10));
     json_decref(j);
     m.facts.setup.net = NULL;
-    j = report_of(&m, NULL);
-    is_null(json_array_get(json_object_get(j, "layers"), 2), "roofline");
+    j = made_report(&m, NULL);
+    made_is_null(json_array_get(json_object_get(j, "layers"), 2), "roofline");
     json_decref(j);
     made_run_done(&m);
 }
@@ -177,15 +155,15 @@ static void test_nulls(void **state)
     m.facts.done.step = m.facts.done.examples = 0;
     m.facts.done.seconds = m.facts.start.seconds = m.facts.done.usd = 0;
     m.facts.done.train_loss = m.facts.start.step_median_s = NAN;
-    json_t *j = report_of(&m, NULL);
-    is_null(j, "step_median_s");
-    is_null(j, "test_auc");
-    is_null(j, "test_logloss");
-    is_null(j, "test");
-    is_null(j, "train_loss");
-    is_null(j, "examples_s");
-    is_null(j, "bubble");
-    is_real(j, "usd", 0);
+    json_t *j = made_report(&m, NULL);
+    made_is_null(j, "step_median_s");
+    made_is_null(j, "test_auc");
+    made_is_null(j, "test_logloss");
+    made_is_null(j, "test");
+    made_is_null(j, "train_loss");
+    made_is_null(j, "examples_s");
+    made_is_null(j, "bubble");
+    made_is_real(j, "usd", 0);
     char *table = hps_report_table(j);
     assert_non_null(strstr(table, "none"));
     assert_null(strstr(table, "median"));
@@ -202,20 +180,20 @@ static void test_restart(void **state)
     (void)state;
 
     made_run_init(&m, 2, dir);
-    json_t *old = report_of(&m, NULL);
+    json_t *old = made_report(&m, NULL);
     m.facts.start.seconds = 1;
     m.facts.done.usd = 2.0 / 3600 * 2.4 + 1.0 / 3600 * 0.24;
-    json_t *j = report_of(&m, old);
-    is_real(j, "usd", 2.0 / 3600 * 2.4 + 1.0 / 3600 * 0.24);
+    json_t *j = made_report(&m, old);
+    made_is_real(j, "usd", 2.0 / 3600 * 2.4 + 1.0 / 3600 * 0.24);
     char *table = hps_report_table(j);
     assert_non_null(strstr(table, "of the last start: 1.00 s"));
     hps_mem_free(table);
     m.facts.start.seconds = 0;              /* finished before: only the evaluation is new */
     m.facts.test.auc = 0.9375;
-    json_t *again = report_of(&m, j);
-    is_real(again, "usd", hps_report_real(j, "usd"));
-    is_real(again, "test_auc", 0.9375);
-    is_real(again, "seconds_now", 1);
+    json_t *again = made_report(&m, j);
+    made_is_real(again, "usd", hps_report_real(j, "usd"));
+    made_is_real(again, "test_auc", 0.9375);
+    made_is_real(again, "seconds_now", 1);
     json_decref(again);
     json_decref(j);
     json_decref(old);
@@ -269,12 +247,12 @@ static void test_plans(void **state)
         { 21, 60, 10240, 1.5, 1, 0, 0, 8000, m.plan, m.stage_of },
     };
     m.facts.plans.epoch = epoch, m.facts.plans.n = 2;
-    json_t *old = report_of(&m, NULL);
-    is_real(json_array_get(json_object_get(old, "plans"), 0), "examples_s", 5120);
-    is_real(json_array_get(json_object_get(old, "plans"), 1), "usd", 1);
+    json_t *old = made_report(&m, NULL);
+    made_is_real(json_array_get(json_object_get(old, "plans"), 0), "examples_s", 5120);
+    made_is_real(json_array_get(json_object_get(old, "plans"), 1), "usd", 1);
     m.facts.plans.epoch = epoch + 1, m.facts.plans.n = 1;
     epoch[1].first = 31;
-    json_t *j = report_of(&m, old);
+    json_t *j = made_report(&m, old);
     assert_int_equal(json_array_size(json_object_get(j, "plans")), 2);
     assert_int_equal(
         hps_report_whole(json_array_get(json_object_get(j, "plans"), 0), "last_step"), 20);
@@ -294,7 +272,7 @@ static void test_origin(void **state)
     (void)state;
 
     made_run_init(&m, 2, dir);
-    json_t *j = report_of(&m, NULL);
+    json_t *j = made_report(&m, NULL);
     assert_true(json_is_null(json_object_get(j, "before")));
     json_decref(j);
     snprintf(m.plan->instead, HPS_NAME, "greedy");
@@ -302,7 +280,7 @@ static void test_origin(void **state)
                                                     "heuristic in place of greedy" };
     m.facts.layout.was = (struct hps_run_layout){ "layers 0-3 on 1 cpu", "greedy" };
     m.facts.layout.was_step = 9;
-    j = report_of(&m, NULL);
+    j = made_report(&m, NULL);
     const json_t *was = json_object_get(j, "before");
     assert_string_equal(hps_report_word(j, "layout"), m.facts.layout.now.layout);
     assert_string_equal(hps_report_word(j, "plan_origin"), m.facts.layout.now.origin);
@@ -348,7 +326,7 @@ static void test_table_fits(void **state)
     m.facts.layout.was = (struct hps_run_layout){ m.facts.name, m.facts.name };
     m.facts.layout.was_step = 123456788;
     snprintf(m.plan->instead, HPS_NAME, "%s", m.profile->layer[0].name);
-    json_t *j = report_of(&m, NULL), *stages = json_object_get(j, "stages");
+    json_t *j = made_report(&m, NULL), *stages = json_object_get(j, "stages");
     for (int s = 0; s < 20; s++)
         json_array_append(stages, json_array_get(stages, 0));
     char *table = hps_report_table(j);

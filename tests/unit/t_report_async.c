@@ -12,29 +12,7 @@
 
 #include "base/mem.h"
 #include "base/world.h"
-#include "tests/lib/made_run.h"
-
-static void is_real(const json_t *j, const char *key, double want)
-{
-    double got = hps_report_real(j, key);
-
-    if (!(fabs(got - want) <= 1e-12 * fabs(want)))
-        fail_msg("%s is %.17g, not %.17g", key, got, want);
-}
-
-static void is_null(const json_t *j, const char *key)
-{
-    if (!json_is_null(json_object_get(j, key))) fail_msg("%s is not null", key);
-}
-
-static json_t *report_of(const struct made_run *m)
-{
-    struct hps_report_counts *c = made_counts(m->pool.R);
-    json_t *j = hps_report_json(&m->facts, c, NULL);
-
-    hps_report_counts_free(c);
-    return j;
-}
+#include "tests/lib/report_check.h"
 
 /* Two servers of 2 s each, of which they worked for 0.5 and 1; 3 workers. */
 static struct hps_served *made_served(void)
@@ -71,17 +49,17 @@ static void shown(void **state)
 
     made_run_init(&m, 2, "/nowhere");
     m.facts.served = v;
-    json_t *j = report_of(&m), *one = json_array_get(json_object_get(j, "servers"), 1);
+    json_t *j = made_report(&m, NULL), *one = json_array_get(json_object_get(j, "servers"), 1);
     assert_int_equal(json_array_size(json_object_get(j, "servers")), 2);
     assert_int_equal(hps_report_whole(one, "rank"), 4);
     assert_int_equal(hps_report_whole(one, "clocks"), 60);
     assert_int_equal(hps_report_whole(one, "rows_pulled"), 1000);
     assert_int_equal(hps_report_whole(one, "rows_pushed"), 900);
-    is_real(one, "bytes", 1e6);
-    is_real(one, "busy_share", 0.5);
-    is_real(one, "queue", 1.5);
+    made_is_real(one, "bytes", 1e6);
+    made_is_real(one, "busy_share", 0.5);
+    made_is_real(one, "queue", 1.5);
     one = json_object_get(json_object_get(j, "staleness"), "rows");
-    is_real(one, "mean", (449 + 9) / 1800.0);
+    made_is_real(one, "mean", (449 + 9) / 1800.0);
     assert_int_equal(hps_report_whole(one, "max"), 9);
     assert_int_equal(json_array_size(json_object_get(one, "n")), 6);
     assert_int_equal(json_integer_value(json_array_get(json_object_get(one, "from"), 5)), 8);
@@ -99,10 +77,10 @@ static void shown(void **state)
     hps_mem_free(table);
     hps_mem_free(page);
     m.facts.served = NULL;
-    j = report_of(&m);
-    is_null(j, "servers");
-    is_null(j, "staleness");
-    is_null(j, "worker_clocks");
+    j = made_report(&m, NULL);
+    made_is_null(j, "servers");
+    made_is_null(j, "staleness");
+    made_is_null(j, "worker_clocks");
     json_decref(j);
     hps_served_free(v);
     made_run_done(&m);
@@ -125,8 +103,8 @@ static void shown_as_far_as_known(void **state)
     finished[0] = 9;
     hps_clock_samples_take(&v->samples, 1.5, finished, true);
     m.facts.served = v;
-    json_t *j = report_of(&m), *clocks = json_object_get(j, "worker_clocks");
-    is_null(json_object_get(j, "staleness"), "dense");
+    json_t *j = made_report(&m, NULL), *clocks = json_object_get(j, "worker_clocks");
+    made_is_null(json_object_get(j, "staleness"), "dense");
     assert_int_equal(json_array_size(json_object_get(clocks, "clocks")), 3);
     assert_string_equal(json_string_value(json_array_get(json_object_get(clocks, "workers"), 2)),
                         "fastest");
@@ -160,7 +138,7 @@ static void the_table_fits(void **state)
                                                400000 };
     v->rows.max = v->dense.max = 1234567890;
     m.facts.served = v;
-    json_t *j = report_of(&m), *stages = json_object_get(j, "stages");
+    json_t *j = made_report(&m, NULL), *stages = json_object_get(j, "stages");
     for (int s = 0; s < 20; s++)
         json_array_append(stages, json_array_get(stages, 0));
     char *table = hps_report_table(j);

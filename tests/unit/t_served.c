@@ -15,20 +15,8 @@
 #include "plan/pricer.h"
 #include "plan/promise.h"
 #include "plan/provision.h"
+#include "tests/lib/plan_check.h"
 #include "tests/lib/plan_make.h"
-
-static const struct hps_sched_opt preset = {
-    .method = "exact", .objective = "model", .profile = "", .plan = "", .policy = "", .warm = "",
-    .polish = true, .throughput_limit = INFINITY, .seed = 1, .evaluations = 600,
-};
-
-static void near(double got, double wanted)
-{
-    if (isinf(got) && isinf(wanted))
-        return;
-    if (!(fabs(got - wanted) <= 1e-9 * fabs(wanted)))
-        fail_msg("got %.17g, wanted %.17g", got, wanted);
-}
 
 /* Servers work less than stages or more, sometimes not at all, or memory is what counts. */
 static struct hps_profile *served(uint64_t seed, int L, int T, long long limit, int groups)
@@ -69,16 +57,16 @@ static void a_plan_by_hand(void **state)
     p->server_units = 1;
     plan->stage[0].units = 2;
     hps_cost_of(plan, p);
-    near(hps_cost_server_et(plan, p), 3);
-    near(plan->throughput, 1.0 / 3);
-    near(plan->cost_usd, 1800 * 3 / 3600.0 * 9);
-    near(hps_promise_step(plan, p).step_s, 8 * 3);
+    make_near(hps_cost_server_et(plan, p), 3);
+    make_near(plan->throughput, 1.0 / 3);
+    make_near(plan->cost_usd, 1800 * 3 / 3600.0 * 9);
+    make_near(hps_promise_step(plan, p).step_s, 8 * 3);
     p->server_auto = true;
     p->server_units = 0;
     plan->server_units = 2;
     hps_cost_of(plan, p);
-    near(plan->throughput, 1 / 1.5);
-    near(plan->cost_usd, 1800 * 1.5 / 3600.0 * 12);
+    make_near(plan->throughput, 1 / 1.5);
+    make_near(plan->cost_usd, 1800 * 1.5 / 3600.0 * 12);
     assert_int_equal(hps_plan_check(plan, p, "plan"), HPS_OK);
     plan->server_units = 4;
     assert_int_equal(hps_plan_check(plan, p, "too many"), HPS_DECK);
@@ -120,12 +108,12 @@ static void check_exact(const struct hps_profile *p, double limit, double least)
     bool proven;
     double tau;
 
-    near(hps_exact_bound(p, limit, 0, 0, &plan, &proven), least);
+    make_near(hps_exact_bound(p, limit, 0, 0, &plan, &proven), least);
     assert_true(proven);
     assert_int_equal(plan != NULL, isfinite(least));
     if (plan) {
-        near(make_cost(p, plan, &tau), least);
-        near(plan->cost_usd, least);
+        make_near(make_cost(p, plan, &tau), least);
+        make_near(plan->cost_usd, least);
         assert_true(plan->gap == 0 && tau * limit <= 1 + 1.001e-9 && make_fits(p, plan));
         assert_int_equal(hps_plan_check(plan, p, "exact"), HPS_OK);
         assert_true(hps_cost_feasible(plan, p, limit));
@@ -136,7 +124,7 @@ static void check_exact(const struct hps_profile *p, double limit, double least)
 static void check_method(const struct hps_profile *p, const char *method, double limit,
                          double least)
 {
-    struct hps_sched_opt opt = preset;
+    struct hps_sched_opt opt = make_preset;
     struct hps_plan *plan;
     double tau;
 
@@ -149,11 +137,11 @@ static void check_method(const struct hps_profile *p, const char *method, double
     double cost = make_cost(p, plan, &tau);
     assert_int_equal(hps_plan_check(plan, p, method), HPS_OK);
     assert_true(hps_cost_feasible(plan, p, limit));
-    near(plan->cost_usd, cost);
-    near(plan->lower_bound_usd, least);
+    make_near(plan->cost_usd, cost);
+    make_near(plan->lower_bound_usd, least);
     assert_true(cost >= least * (1 - 1e-9));
     if (strcmp(method, "brute") == 0)
-        near(cost, least);
+        make_near(cost, least);
     hps_plan_free(plan);
 }
 
@@ -169,7 +157,7 @@ static void check(struct hps_profile *p, uint64_t seed, int *feasible)
 
     check_exact(p, limit, least);
     if (isfinite(tau)) {
-        near(hps_exact_max_throughput(p, 0, &plan, &proven), 1 / tau);
+        make_near(hps_exact_max_throughput(p, 0, &plan, &proven), 1 / tau);
         assert_true(proven);
         assert_int_equal(hps_plan_check(plan, p, "fastest"), HPS_OK);
         hps_plan_free(plan);
@@ -238,7 +226,7 @@ static void the_best_of_all_given(void **state)
                 if (n % 3 == 0 || n == 1)
                     fastest = fmax(fastest, hps_exact_max_throughput(&of, 0, NULL, &proven));
             }
-        near(got, best);
+        make_near(got, best);
         assert_true(fastest <= most * (1 + 1e-9));
         feasible += isfinite(best);
         hps_profile_free(p);
@@ -309,7 +297,7 @@ static void the_engine_chooses_too(void **state)
     (void)state;
     for (uint64_t seed = 0; seed < 120; seed++) {
         struct hps_profile *p = served(seed, 3, 2, 6, 0);
-        struct hps_sched_opt opt = preset;
+        struct hps_sched_opt opt = make_preset;
         struct hps_problem q = { .profile = p, .opt = &opt };
         int type[] = { (int)(seed % 2), (int)(seed / 2 % 2), (int)(seed / 4 % 2) };
         opt.objective = "engine";
@@ -325,7 +313,7 @@ static void the_engine_chooses_too(void **state)
         assert_int_equal(plan != NULL, isfinite(best));
         if (plan) {
             struct hps_engine_result r = hps_engine_of(plan, p);
-            near(price * p->examples / 3600, r.cost_usd);
+            make_near(price * p->examples / 3600, r.cost_usd);
             assert_int_equal(hps_plan_check(plan, p, "engine"), HPS_OK);
             assert_true(r.cost_usd >= best * (1 - 1e-9));
             assert_true(r.step_s >= p->engine.batch / plan->throughput * (1 - 1e-12));

@@ -13,20 +13,8 @@
 #include "plan/cost.h"
 #include "plan/promise.h"
 #include "plan/sched.h"
+#include "tests/lib/plan_check.h"
 #include "tests/lib/plan_make.h"
-
-static const struct hps_sched_opt preset = {
-    .method = "exact", .objective = "model", .profile = "", .plan = "", .policy = "", .warm = "",
-    .polish = true, .throughput_limit = INFINITY, .seed = 1, .evaluations = 600,
-};
-
-static void near(double got, double wanted)
-{
-    if (isinf(got) && isinf(wanted))
-        return;
-    if (!(fabs(got - wanted) <= 1e-9 * fabs(wanted)))
-        fail_msg("got %.17g, wanted %.17g", got, wanted);
-}
 
 /* 8 s of computation for 2 examples on a unit, half of them parallel; a quarter of the 4 s of
  * communication is. */
@@ -61,11 +49,11 @@ static void a_plan_by_hand(void **state)
 
     (void)state;
     assert_int_equal(plan->workers, 2);
-    near(plan->stage[0].ct, 2.5 / 2);
-    near(plan->stage[0].dt, 1.625 / 2);
-    near(plan->throughput, 0.8);
-    near(plan->seconds, 2 * 900 * 1.25);
-    near(plan->cost_usd, plan->seconds / 3600 * 24);
+    make_near(plan->stage[0].ct, 2.5 / 2);
+    make_near(plan->stage[0].dt, 1.625 / 2);
+    make_near(plan->throughput, 0.8);
+    make_near(plan->seconds, 2 * 900 * 1.25);
+    make_near(plan->cost_usd, plan->seconds / 3600 * 24);
     assert_int_equal(hps_cost_capacity(p, 0), 4);
     assert_true(hps_cost_feasible(plan, p, 0.8));
     p->type[0].limit = 7;
@@ -83,16 +71,16 @@ static void a_clock_by_hand(void **state)
     double sums = 2 * 4 * (3 + 1.0 / 4) * 7 / 8;
 
     (void)state;
-    near(hps_engine_of(plan, p).step_s, 20 + sums);
-    near(hps_promise_step(plan, p).step_s, 20 + sums);
-    near(hps_promise_step(plan, p).examples_s, 16 / (20 + sums));
-    near(hps_promise_step(plan, p).seconds, 1800 / 16.0 * (20 + sums));
-    near(hps_promise_step(plan, p).cost_usd, 1800 / 16.0 * (20 + sums) / 3600 * 24);
-    near(hps_promise_parts(plan, p, 0).seconds[HPS_PROMISE_COMPUTE], 20);
-    near(hps_promise_parts(plan, p, 0).seconds[HPS_PROMISE_SUMS], sums);
+    make_near(hps_engine_of(plan, p).step_s, 20 + sums);
+    make_near(hps_promise_step(plan, p).step_s, 20 + sums);
+    make_near(hps_promise_step(plan, p).examples_s, 16 / (20 + sums));
+    make_near(hps_promise_step(plan, p).seconds, 1800 / 16.0 * (20 + sums));
+    make_near(hps_promise_step(plan, p).cost_usd, 1800 / 16.0 * (20 + sums) / 3600 * 24);
+    make_near(hps_promise_parts(plan, p, 0).seconds[HPS_PROMISE_COMPUTE], 20);
+    make_near(hps_promise_parts(plan, p, 0).seconds[HPS_PROMISE_SUMS], sums);
     p->engine.batch = 2;
     p->engine.microbatches = 1;
-    near(hps_engine_of(plan, p).step_s, 5 + sums / 4);
+    make_near(hps_engine_of(plan, p).step_s, 5 + sums / 4);
     hps_plan_free(plan);
     hps_profile_free(p);
 }
@@ -114,7 +102,7 @@ static struct hps_profile *small(uint64_t seed)
 
 static void check(const struct hps_profile *p, const char *method, double limit, double least)
 {
-    struct hps_sched_opt opt = preset;
+    struct hps_sched_opt opt = make_preset;
     struct hps_plan *plan;
     double tau;
 
@@ -128,11 +116,11 @@ static void check(const struct hps_profile *p, const char *method, double limit,
     double cost = make_cost(p, plan, &tau);
     assert_int_equal(hps_plan_check(plan, p, method), HPS_OK);
     assert_true(hps_cost_feasible(plan, p, limit) && tau * limit <= 1 + 1e-9);
-    near(plan->cost_usd, cost);
-    near(plan->lower_bound_usd, least);
+    make_near(plan->cost_usd, cost);
+    make_near(plan->lower_bound_usd, least);
     assert_true(cost >= least * (1 - 1e-9));
     if (strcmp(method, "exact") == 0 || strcmp(method, "brute") == 0)
-        near(cost, least);
+        make_near(cost, least);
     hps_plan_free(plan);
 }
 
@@ -149,10 +137,10 @@ static void what_enumeration_finds(void **state)
         double tau = make_best(p, 0, true), limit = share[seed % 4] / tau;
         bool proven;
         double least = make_best(p, limit, false);
-        near(hps_exact_bound(p, limit, 0, 0, NULL, &proven), least);
+        make_near(hps_exact_bound(p, limit, 0, 0, NULL, &proven), least);
         assert_true(proven);
         if (isfinite(tau))
-            near(hps_exact_max_throughput(p, 0, NULL, &proven), 1 / tau);
+            make_near(hps_exact_max_throughput(p, 0, NULL, &proven), 1 / tau);
         for (size_t m = 0; isfinite(least) && m < sizeof method / sizeof *method; m++)
             if (m < 2 || seed % 8 == m - 2)
                 check(p, method[m], limit, least);
@@ -245,8 +233,8 @@ static void same_plans(const struct hps_sched_opt *opt, uint64_t seed)
         assert_int_equal(hps_plan_partner(a, s), hps_plan_partner(b, s));
     }
     if (a) {
-        near(a->cost_usd, b->cost_usd);
-        near(hps_sched_usd(&(struct hps_problem){ .profile = p, .opt = opt }, a),
+        make_near(a->cost_usd, b->cost_usd);
+        make_near(hps_sched_usd(&(struct hps_problem){ .profile = p, .opt = opt }, a),
              hps_sched_usd(&(struct hps_problem){ .profile = q, .opt = opt }, b));
         assert_true(hps_promise_step(a, p).step_s >=
                     p->workers * p->engine.batch / a->throughput * (1 - 1e-12));
@@ -265,7 +253,7 @@ static void as_one_of_larger_units(void **state)
     (void)state;
     for (size_t m = 0; m < sizeof method / sizeof *method; m++)
         for (uint64_t seed = 0; seed < 6; seed++) {
-            struct hps_sched_opt opt = preset;
+            struct hps_sched_opt opt = make_preset;
             opt.method = method[m];
             opt.objective = seed % 3 == 2 ? "engine" : "model";
             opt.share = seed >= 4;

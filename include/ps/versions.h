@@ -27,16 +27,18 @@ struct hps_versions {
 struct hps_pulled {
     uint32_t *version;                  /* (n) of the rows that it pulled       */
     int *staleness;                     /* (n) of their gradients, once applied */
-    int *order;                         /* (n) their numbers, by staleness      */
+    int max;                            /* the largest of them                  */
+    int *order;                         /* (n) their numbers, once sorted       */
     size_t n, cap[3];
 };
 void hps_pulled_free(struct hps_pulled *pulled);
 /* The worker pulls these distinct rows (n). */
 void hps_versions_pull(const struct hps_versions *versions, struct hps_pulled *pulled, size_t n,
                        const int *row);
-/* Its gradients of them are applied now: set the staleness of each, add it to `s`, and order them
- * by it. */
+/* Its gradients of them are applied now: set the staleness of each, and add it to `s`. */
 void hps_versions_apply(struct hps_versions *versions, struct hps_pulled *pulled, const int *row,
                         struct hps_staleness *s);
+/* Order the gradients by their staleness. */
+void hps_pulled_sort(struct hps_pulled *pulled);
 
 #endif

@@ -96,14 +96,22 @@ double hps_ps_norm2(struct hps_ps *p)
     return sum;
 }
 
+static void apply_all(const struct hps_ps *p, const struct hps_ps_table *t,
+                      struct hps_update update, float scale)
+{
+    struct hps_rule rule = hps_opt_rule(p->train, &t->table->shape->override, update);
+
+    rule.scale = scale;
+    hps_exchange_apply(t->exchange, &rule);
+}
+
 /* Rows whose gradients are as stale have one rate. */
 static void apply_stale(struct hps_ps *p, struct hps_ps_table *t, struct hps_update update,
                         float scale)
 {
     const struct hps_pulled *k = &t->pulled;
 
-    hps_versions_apply(&t->versions, &t->pulled, p->group[t->group].step->merged_host,
-                       &p->staleness);
+    hps_pulled_sort(&t->pulled);
     for (size_t i = 0, end; i < k->n; i = end) {
         end = i + 1;
         while (end < k->n && k->staleness[k->order[end]] == k->staleness[k->order[i]])
@@ -120,16 +128,13 @@ void hps_ps_apply(struct hps_ps *p, int stage, struct hps_update update, float s
     for (int i = 0; i < p->ntable; i++) {
         struct hps_ps_table *t = &p->table[i];
         if (t->stage != stage) continue;
-        if (p->versioned && hps_train_slows_stale(p->train)) {
-            apply_stale(p, t, update, scale);
-            continue;
-        }
         if (p->versioned)
             hps_versions_apply(&t->versions, &t->pulled, p->group[t->group].step->merged_host,
                                &p->staleness);
-        struct hps_rule rule = hps_opt_rule(p->train, &t->table->shape->override, update);
-        rule.scale = scale;
-        hps_exchange_apply(t->exchange, &rule);
+        if (p->versioned && hps_train_slows_stale(p->train))
+            apply_stale(p, t, update, scale);
+        else
+            apply_all(p, t, update, scale);
     }
 }
 

@@ -40,14 +40,15 @@ void hps_versions_pull(const struct hps_versions *v, struct hps_pulled *p, size_
         p->version[i] = v->of[row[i]];
 }
 
-/* A counting sort; staleness is at most `max`. */
-static void sort(struct hps_pulled *p, int max)
+/* A counting sort. */
+void hps_pulled_sort(struct hps_pulled *p)
 {
-    size_t *at = hps_mem_new((size_t)max + 2, sizeof *at);
+    size_t *at = hps_mem_new((size_t)p->max + 2, sizeof *at);
 
+    hps_mem_grow(&p->order, &p->cap[2], p->n, sizeof *p->order);
     for (size_t i = 0; i < p->n; i++)
         at[p->staleness[i] + 1]++;
-    for (int k = 0; k < max; k++)
+    for (int k = 0; k < p->max; k++)
         at[k + 1] += at[k];
     for (size_t i = 0; i < p->n; i++)
         p->order[at[p->staleness[i]]++] = (int)i;
@@ -58,15 +59,13 @@ void hps_versions_apply(struct hps_versions *v, struct hps_pulled *p, const int 
                         struct hps_staleness *s)
 {
     enum { MAX = 65535 };               /* more is taken for that */
-    int max = 0;
 
     hps_mem_grow(&p->staleness, &p->cap[1], p->n, sizeof *p->staleness);
-    hps_mem_grow(&p->order, &p->cap[2], p->n, sizeof *p->order);
+    p->max = 0;
     for (size_t i = 0; i < p->n; i++) {
         uint32_t stale = v->of[row[i]]++ - p->version[i];
         p->staleness[i] = stale < MAX ? (int)stale : MAX;
-        max = p->staleness[i] > max ? p->staleness[i] : max;
+        p->max = p->staleness[i] > p->max ? p->staleness[i] : p->max;
         hps_staleness_add(s, stale);
     }
-    sort(p, max);
 }

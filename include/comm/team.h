@@ -63,9 +63,16 @@ bool hps_team_has_stage(const struct hps_team *team, int s);
  * pipeline tell the messages apart by this number of the stage before the boundary. Pure. */
 int hps_team_part(const struct hps_team *team, int s);
 
+/* Mark the ranks of stage s, of one worker or of all; the servers. member (R). Pure. */
+enum { HPS_TEAM_ALL_WORKERS = -1 };
+void hps_team_mark_stage(const struct hps_team *team, int s, int worker, bool *member);
+void hps_team_mark_servers(const struct hps_team *team, bool *member);
+
 /* A communicator of the ranks with member[r] != 0, servers first, then by world rank (for a table
  * read by several stages). MPI_COMM_NULL on the others. `member` (R) is equal on all ranks.
  * Collective over world. Caller frees with HPS_MPI(MPI_Comm_free). */
 MPI_Comm hps_team_of(const struct hps_team *team, const bool *member);
+/* The same of the servers and the ranks that work for a stage, of one worker or of all. */
+MPI_Comm hps_team_of_worker(const struct hps_team *team, int worker);
 
 #endif

@@ -26,11 +26,10 @@ struct hps_ps_opt {
     const struct hps_train_opt *train;  /* borrowed */
     const struct hps_storage_opt *storage;
     uint64_t seed;                      /* of the rows' initial values */
-    int worker;                         /* that reads the tables; HPS_PS_ALL_WORKERS */
+    int worker;                         /* that reads the tables; HPS_TEAM_ALL_WORKERS */
     struct hps_ps *tables;              /* on a server, whose tables these are, not new ones;
                                            borrowed, or NULL                          */
 };
-enum { HPS_PS_ALL_WORKERS = -1 };
 
 struct hps_ps;
 /* The tables that stages of this rank read, or that it serves, with rows initialised; none on ranks

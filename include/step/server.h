@@ -3,8 +3,8 @@
  * have come, whichever worker is first. It waits for none: what cannot be done yet is looked at
  * again.
  *
- * Workers leave, and the server's run returns, when one of them wants to stop or save, has an
- * error, or when the server asks them to pause. Each finishes its clock before. */
+ * Workers leave, and the server's run returns, when one of them wants to stop or has an error,
+ * or when the server asks them to pause. Each finishes its clock before. */
 #ifndef HPS_STEP_SERVER_H
 #define HPS_STEP_SERVER_H
 
@@ -63,6 +63,13 @@ void hps_server_free(struct hps_server *server);
 /* Serve until all workers have left; those with clocks to go work again in the next run. A status
  * is that of a worker, equal on all servers. Collective over the channels. */
 enum hps_status hps_server_run(struct hps_server *server, hps_server_watch *watch, void *arg);
+/* Does a worker leave behind a clock in which this was said on its channel? `together`: workers
+ * that sum dense gradients in every clock leave behind the same one, which the first server
+ * chooses. Pure. */
+static inline bool hps_server_leaves(const struct hps_heartbeat *said, bool together)
+{
+    return said->pause || (!together && (said->stop || said->status));
+}
 /* Begin a new list of events. */
 void hps_server_forget(struct hps_server *server);
 /* Have all events of the replay come? Pure. */

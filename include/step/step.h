@@ -49,11 +49,6 @@ void hps_step_free(struct hps_step *step);
 bool hps_step_serves_dense(const struct hps_step *step);
 bool hps_step_serves_first(const struct hps_step *step);
 
-/* Does an asynchronous worker wait for a cut behind a clock in which its ranks and the servers said
- * that? Workers that sum dense gradients in every clock do so behind the same one, which the first
- * server chooses. Pure. */
-bool hps_step_leaves(const struct hps_step *step, const struct hps_heartbeat *said);
-
 /* The batches of the run from here on, some of them done early. Local. */
 void hps_step_set_steps(struct hps_step *step, const struct hps_steps *steps);
 

@@ -163,7 +163,7 @@ static char *planning_text(const struct hps_job *j)
 
 static struct hps_measure_opt measure_opt(const struct hps_job *j, bool present)
 {
-    double examples = 0, servers = j->o.storage.servers;
+    double examples = 0;
     long long last = j->steps.total % j->steps.per_epoch, epoch, position;
     examples = (double)(j->steps.total / j->steps.per_epoch) * (double)j->train->N;
     if (last > 0) {
@@ -183,7 +183,7 @@ static struct hps_measure_opt measure_opt(const struct hps_job *j, bool present)
                                      .storage = &j->o.storage,
                                      .prefetch = j->o.data.prefetch,
                                      .server_type = j->server_type,
-                                     .servers = servers };
+                                     .servers = j->o.storage.servers };
 }
 
 /* Is a recorded profile of this net and this pool? */

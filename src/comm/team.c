@@ -103,6 +103,33 @@ int hps_team_part(const struct hps_team *t, int s)
     return t->lead[s] != s;
 }
 
+void hps_team_mark_stage(const struct hps_team *t, int s, int worker, bool *member)
+{
+    int k = hps_team_nreplica(t, s), first = worker == HPS_TEAM_ALL_WORKERS ? 0 : worker * k;
+    int end = worker == HPS_TEAM_ALL_WORKERS ? t->nrank[s] : first + k;
+
+    for (int p = first; p < end; p++)
+        member[t->rank[s][p]] = true;
+}
+
+void hps_team_mark_servers(const struct hps_team *t, bool *member)
+{
+    for (int i = 0; i < t->nserver; i++)
+        member[t->server[i]] = true;
+}
+
+MPI_Comm hps_team_of_worker(const struct hps_team *t, int worker)
+{
+    bool *member = hps_mem_new((size_t)t->R, sizeof *member);
+
+    for (int s = 0; s < t->S; s++)
+        hps_team_mark_stage(t, s, worker, member);
+    hps_team_mark_servers(t, member);
+    MPI_Comm comm = hps_team_of(t, member);
+    hps_mem_free(member);
+    return comm;
+}
+
 MPI_Comm hps_team_of(const struct hps_team *team, const bool *member)
 {
     int me;

@@ -56,7 +56,7 @@ enum hps_status hps_measure_table_new(struct hps_measure_table *t, const struct 
 {
     const struct hps_storage_opt storage = { .file = "" };
     const struct hps_ps_opt ps_opt = { .train = opt->train, .storage = &storage, .seed = 1,
-                                         .worker = HPS_PS_ALL_WORKERS };
+                                         .worker = HPS_TEAM_ALL_WORKERS };
 
     t->M = opt->M;
     t->batch = hps_mem_new((size_t)t->M, sizeof *t->batch);

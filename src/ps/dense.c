@@ -124,14 +124,15 @@ struct hps_dense {
     double bytes;
 };
 
-static int rank_in(MPI_Comm comm, MPI_Comm world, int r)
+/* The ranks in comm of n ranks of the world. To free. */
+static int *ranks_in(MPI_Comm comm, MPI_Comm world, int n, const int *r)
 {
+    int *at = hps_mem_new((size_t)n, sizeof *at);
     MPI_Group some, all;
-    int at;
 
     HPS_MPI(MPI_Comm_group(comm, &some));
     HPS_MPI(MPI_Comm_group(world, &all));
-    HPS_MPI(MPI_Group_translate_ranks(all, 1, &r, some, &at));
+    HPS_MPI(MPI_Group_translate_ranks(all, n, r, some, at));
     HPS_MPI(MPI_Group_free(&some));
     HPS_MPI(MPI_Group_free(&all));
     return at;
@@ -198,9 +199,10 @@ static void list(struct hps_dense *d, const struct hps_net *net, const struct hp
     d->request = hps_mem_new(2 * max, sizeof *d->request);
     for (int s = 0; s < team->S; s++) {
         int k = hps_team_nreplica(team, s);
+        int *peer = ranks_in(d->comm, team->world, k, team->rank[s] + worker * k);
         for (int p = 0; p < k && team->serves; p++)
-            add(d, net, plan, team, s, p, d->weights->me,
-                rank_in(d->comm, team->world, team->rank[s][worker * k + p]));
+            add(d, net, plan, team, s, p, d->weights->me, peer[p]);
+        hps_mem_free(peer);
         for (int j = 0; j < team->nserver && hps_team_has_stage(team, s); j++)
             add(d, net, plan, team, s, team->my_replica, j, j);
     }

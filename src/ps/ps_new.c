@@ -35,11 +35,6 @@ struct whose {
     int worker;
 };
 
-static bool has_rank(const struct whose *o, int s, int p)
-{
-    return o->worker == HPS_PS_ALL_WORKERS || p / hps_team_nreplica(o->team, s) == o->worker;
-}
-
 /* Which ranks' stages read table t, or serve it? (R), to free. */
 static bool *members_of(const struct whose *o, int t)
 {
@@ -47,13 +42,9 @@ static bool *members_of(const struct whose *o, int t)
     const struct hps_team *team = o->team;
     bool *member = hps_mem_new((size_t)team->R, sizeof *member);
 
-    for (int l = next_reader(net, t, 0); l < net->L; l = next_reader(net, t, l + 1)) {
-        int s = stage_of_layer(o->plan, l);
-        for (int p = 0; p < team->nrank[s]; p++)
-            member[team->rank[s][p]] |= has_rank(o, s, p);
-    }
-    for (int i = 0; i < team->nserver; i++)
-        member[team->server[i]] = true;
+    for (int l = next_reader(net, t, 0); l < net->L; l = next_reader(net, t, l + 1))
+        hps_team_mark_stage(team, stage_of_layer(o->plan, l), o->worker, member);
+    hps_team_mark_servers(team, member);
     return member;
 }
 
@@ -176,8 +167,7 @@ static MPI_Comm server_comm(const struct hps_team *team)
     bool *member = hps_mem_new((size_t)team->R, sizeof *member);
     MPI_Comm comm = MPI_COMM_NULL;
 
-    for (int i = 0; i < team->nserver; i++)
-        member[team->server[i]] = true;
+    hps_team_mark_servers(team, member);
     if (team->nserver > 0) comm = hps_team_of(team, member);
     hps_mem_free(member);
     return comm;
@@ -327,7 +317,7 @@ enum hps_status hps_ps_new(struct hps_ps **out, const struct hps_net *net,
                           .servers = MPI_COMM_NULL,
                           .dev = dev,
                           .train = opt->train,
-                          .versioned = team->serves && opt->worker != HPS_PS_ALL_WORKERS };
+                          .versioned = team->serves && opt->worker != HPS_TEAM_ALL_WORKERS };
     s->group = hps_mem_new((size_t)net->ntable, sizeof *s->group);
     s->table = hps_mem_new((size_t)net->ntable, sizeof *s->table);
     s->layer_table = hps_mem_new((size_t)net->L, sizeof *s->layer_table);

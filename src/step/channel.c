@@ -7,20 +7,6 @@
 #include "base/mpi_check.h"
 #include "base/wait.h"
 
-static MPI_Comm comm_of(const struct hps_team *team, int worker)
-{
-    bool *member = hps_mem_new((size_t)team->R, sizeof *member);
-
-    for (int i = 0; i < team->nserver; i++)
-        member[team->server[i]] = true;
-    for (int s = 0; s < team->S; s++)
-        for (int p = 0, k = hps_team_nreplica(team, s); p < k; p++)
-            member[team->rank[s][worker * k + p]] = true;
-    MPI_Comm comm = hps_team_of(team, member);
-    hps_mem_free(member);
-    return comm;
-}
-
 enum hps_status hps_channels_open(struct hps_channel **out, int *n, const struct hps_net *net,
                                   const struct hps_plan *plan, const struct hps_team *team,
                                   struct hps_dev *dev, const struct hps_ps_opt *opt)
@@ -31,7 +17,7 @@ enum hps_status hps_channels_open(struct hps_channel **out, int *n, const struct
     *n = 0;
     for (int w = 0; !st && w < team->W; w++) {
         struct hps_ps_opt mine = *opt;
-        struct hps_channel c = { .comm = comm_of(team, w), .norm = MPI_REQUEST_NULL };
+        struct hps_channel c = { .comm = hps_team_of_worker(team, w), .norm = MPI_REQUEST_NULL };
         mine.worker = w;
         mine.tables = team->serves && *n > 0 ? list[0].ps : NULL;
         st = hps_ps_new(&c.ps, net, plan, team, dev, &mine);

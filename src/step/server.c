@@ -232,7 +232,6 @@ static void agreed(struct hps_server *v, int w)
     a->said = hps_step_agree_end(&v->impl->step->channel[w].agree, false);
     if (!v->said.status) v->said.status = a->said.status;
     v->said.stop += a->said.stop;
-    v->said.save += a->said.save;
     a->state = APPLIES;
 }
 
@@ -277,10 +276,8 @@ static void finish(struct hps_server *v, int w)
     v->steps += n > 0;
     if (n > 0) *k = (struct hps_server_worker){ k->number, said->loss, n };
     k->number = hps_steps_next(&o->opt.steps, k->number);
-    bool any = said->pause || said->stop || said->save || said->status;
-    bool leaves = o->opt.learns ? hps_step_leaves(o->step, said) : any;
     o->at[w].state = ASKS;
-    if (!leaves && k->number < o->opt.steps.total) return;
+    if (!hps_server_leaves(said, o->together) && k->number < o->opt.steps.total) return;
     o->at[w].state = LEFT;
     o->nleft++;
     if (o->opt.learns) hps_clock_leave(&v->clock, w);
@@ -369,7 +366,7 @@ enum hps_status hps_server_run(struct hps_server *v, hps_server_watch *watch, vo
         v->work.npass += n > 0;
         v->work.nserved += n;
         if (watch) o->pause |= watch(v, arg);
-        if (v->said.stop || v->said.save || v->said.status) o->pause = true;
+        if (v->said.stop || v->said.status) o->pause = true;
         if (n > 0) continue;
         hps_feeder_poll(o->feeder, true);
         if (hps_wait_oversubscribed()) hps_sleep_s(20e-6);

@@ -39,15 +39,7 @@ static enum hps_status make_stages(struct hps_step *s, struct hps_step_impl *o)
 static MPI_Comm make_active_comm(const struct hps_step *s, const struct hps_step_impl *o)
 {
     if (o->opt.train->clip <= 0 || !o->opt.training || s->async) return MPI_COMM_NULL;
-    bool *member = hps_mem_new((size_t)s->team->R, sizeof *member);
-    for (int i = 0; i < s->team->S; i++)
-        for (int p = 0; p < s->team->nrank[i]; p++)
-            member[s->team->rank[i][p]] = true;
-    for (int i = 0; i < s->team->nserver; i++)
-        member[s->team->server[i]] = true;
-    MPI_Comm comm = hps_team_of(s->team, member);
-    hps_mem_free(member);
-    return comm;
+    return hps_team_of_worker(s->team, HPS_TEAM_ALL_WORKERS);
 }
 
 /* Where a GPU computes a loss, all ranks report the loss a step later. Collective over world. */
@@ -64,7 +56,7 @@ static int make_lag(const struct hps_step *s)
 
 static enum hps_status make_ps(struct hps_step *s, const struct hps_step_opt *opt)
 {
-    struct hps_ps_opt ps = { opt->train, opt->storage, opt->seed, HPS_PS_ALL_WORKERS, NULL };
+    struct hps_ps_opt ps = { opt->train, opt->storage, opt->seed, HPS_TEAM_ALL_WORKERS, NULL };
     enum hps_status st;
 
     if (!s->async) return hps_ps_new(&s->ps, s->net, s->plan, s->team, s->dev, &ps);
@@ -99,12 +91,6 @@ static enum hps_status make_dense(struct hps_step *s, const struct hps_step_opt 
         st = hps_dense_weights_new(&s->weights, s->net, s->team, s->dev, opt->train, opt->seed);
     hps_channels_join_dense(s->channel, s->nchannel, s->plan, s->team, slice, s->weights);
     return st;
-}
-
-bool hps_step_leaves(const struct hps_step *s, const struct hps_heartbeat *said)
-{
-    if (!hps_step_serves_dense(s)) return said->pause > 0;
-    return said->pause || said->stop || said->save || said->status;
 }
 
 void hps_step_set_steps(struct hps_step *s, const struct hps_steps *steps)

@@ -25,8 +25,7 @@ static void tell(enum hps_region region, const bool *mark)
 
 static void mark_stage(const struct hps_team *t, int stage, bool *mark)
 {
-    for (int i = 0; 0 <= stage && stage < t->S && i < t->nrank[stage]; i++)
-        mark[t->rank[stage][i]] = true;
+    if (0 <= stage && stage < t->S) hps_team_mark_stage(t, stage, HPS_TEAM_ALL_WORKERS, mark);
 }
 
 static void mark_members(MPI_Comm comm, MPI_Comm world, bool *mark)
@@ -50,8 +49,7 @@ static void mark_servers(const struct hps_team *t, bool *mark)
 {
     for (int s = 0; s < t->S && t->serves; s++)
         mark_stage(t, s, mark);
-    for (int i = 0; i < t->nserver && !t->serves; i++)
-        mark[t->server[i]] = true;
+    if (!t->serves) hps_team_mark_servers(t, mark);
 }
 
 void hps_wait_for_announce(const struct hps_step *s)

@@ -36,7 +36,7 @@ static enum hps_status work(struct hps_step *s, struct hps_feeder *f,
         hps_step_evaluate(s, f, steps, i, metric);
         struct hps_heartbeat all = hps_step_agree_end(agree, !hps_team_works(s->team));
         st = all.status ? all.status
-             : all.stop + all.pause > 0 && next < steps->total ? HPS_AGAIN : HPS_OK;
+             : hps_server_leaves(&all, false) && next < steps->total ? HPS_AGAIN : HPS_OK;
         hps_watch_heartbeat(-1);
     }
     return st;

@@ -115,6 +115,15 @@ void hps_loop_note_loss(struct hps_loop_state *s, long long step)
         history->loss[history->nloss++] = (struct hps_run_loss){ step, s->c->train_loss };
 }
 
+enum hps_status hps_loop_check_loss(const struct hps_loop_state *s, long long step)
+{
+    if (isfinite(s->c->train_loss)) return HPS_OK;
+    HPS_SAY(HPS_ERROR,
+            "the loss of step %lld is not finite: lower train.learning_rate, or set train.clip",
+            step);
+    return HPS_DECK;
+}
+
 /* Take the sum of all ranks' losses in a clock. */
 static enum hps_status take_loss(struct hps_loop_state *s, long long clock, double sum)
 {
@@ -124,14 +133,8 @@ static enum hps_status take_loss(struct hps_loop_state *s, long long clock, doub
     if (isfinite(sum) && clock < s->known) return HPS_OK; /* a checkpoint needed a later one */
     s->known = clock;
     s->c->train_loss = sum / (double)n;
-    if (isfinite(sum)) {
-        hps_loop_note_loss(s, step);
-        return HPS_OK;
-    }
-    HPS_SAY(HPS_ERROR,
-            "the loss of step %lld is not finite: lower train.learning_rate, or set train.clip",
-            step);
-    return HPS_DECK;
+    if (isfinite(sum)) hps_loop_note_loss(s, step);
+    return hps_loop_check_loss(s, step);
 }
 
 /* Get the mean loss of the last step over all ranks, for a checkpoint or the report. Collective. */
@@ -275,22 +278,34 @@ static enum hps_status reconsider(struct hps_loop_state *s)
     return st;
 }
 
+bool hps_loop_check_stop(struct hps_loop_state *s)
+{
+    const char *reason = hps_stop_requested();
+
+    if (reason && !s->reason) HPS_SAY(HPS_INFO, "%s: stopping, with a checkpoint", reason);
+    if (reason) s->reason = reason;
+    return reason != NULL;
+}
+
+void hps_loop_note_time(struct hps_loop_state *s, double t0)
+{
+    struct hps_loop_history *h = s->l->history;
+
+    h->step_time_s[h->nstep_time++ % HPS_LOOP_STEP_TIMES] = hps_now_s() - t0;
+}
+
 /* One step and its agreement. *stop: all ranks end after it. */
 static enum hps_status one_step(struct hps_loop_state *s, bool *stop, bool *save_now, bool *ready)
 {
     const struct hps_loop *l = s->l;
     long long number = s->c->step, epoch, position;
-    const char *stop_reason = hps_stop_requested();
     double t0 = hps_now_s();
     struct hps_save_poll look = hps_save_poll(s->save);
     struct hps_heartbeat mine = { .status = look.status,
-                                  .stop = stop_reason != NULL,
+                                  .stop = hps_loop_check_stop(s),
                                   .save = save_due(s),
                                   .ready = look.ready,
                                   .loss = s->loss };
-    if (stop_reason && !s->reason)
-        HPS_SAY(HPS_INFO, "%s: stopping, with a checkpoint", stop_reason);
-    if (stop_reason) s->reason = stop_reason;
     struct hps_heartbeat all = hps_step_train(l->step, s->feeder, &s->agree, number, mine,
                                               &s->loss);
     hps_watch_heartbeat(hps_steps_next(&l->steps, number));
@@ -299,8 +314,7 @@ static enum hps_status one_step(struct hps_loop_state *s, bool *stop, bool *save
     s->c->examples += hps_steps_batch(&l->steps, number, &epoch, &position);
     s->c->step = s->c->next = hps_steps_next(&l->steps, number);
     s->c->updates = l->step->updates;
-    if (number > s->began.step)
-        l->history->step_time_s[l->history->nstep_time++ % HPS_LOOP_STEP_TIMES] = hps_now_s() - t0;
+    if (number > s->began.step) hps_loop_note_time(s, t0);
     *stop = all.stop > 0;
     *ready = all.ready == hps_nrank();
     *save_now = all.save > 0 || hps_loop_passes(number, s->c->step, l->ckpt->interval_steps);
@@ -309,11 +323,21 @@ static enum hps_status one_step(struct hps_loop_state *s, bool *stop, bool *save
     return reported >= s->began.step ? take_loss(s, reported, all.loss) : HPS_OK;
 }
 
-void hps_loop_say_reason(const struct hps_loop_state *s)
+/* The lowest rank with a reason to stop prints it. Collective. */
+static void say_reason(const struct hps_loop_state *s)
 {
     int me = s->reason ? hps_rank() : INT_MAX, first;
     HPS_MPI(MPI_Allreduce(&me, &first, 1, MPI_INT, MPI_MIN, s->world));
     if (me == first) HPS_SAY_ALL(HPS_INFO, "stopping after step %lld: %s", s->c->step, s->reason);
+}
+
+enum hps_status hps_loop_end(struct hps_loop_state *s, bool stop, bool over)
+{
+    hps_loop_progress(s, true);
+    if (stop) hps_stop_done();
+    if (over) return HPS_OK;
+    say_reason(s);
+    return HPS_AGAIN;
 }
 
 /* Step until the end, a stop, an error or a change of plan; then the last checkpoint is begun. */
@@ -346,11 +370,7 @@ static enum hps_status all_steps(struct hps_loop_state *s)
     if (st) return st;
     HPS_MPI(MPI_Bcast(s->c, (int)sizeof *s->c, MPI_BYTE, 0, s->world));
     if (s->change->plan) return HPS_OK;
-    hps_loop_progress(s, true);
-    if (stop) hps_stop_done();
-    if (!stop || s->c->step == s->l->steps.total) return HPS_OK;
-    hps_loop_say_reason(s);
-    return HPS_AGAIN;
+    return hps_loop_end(s, stop, !stop || s->c->step == s->l->steps.total);
 }
 
 /* The checkpoint from which the new plan was to continue has failed. */

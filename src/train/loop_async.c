@@ -28,7 +28,7 @@ struct async {
     long long examples;             /* when this start began                                   */
     bool save, evaluate;            /* why the first server wants a cut                        */
     double moved_s;                 /* when a server last applied a gradient                   */
-    char held[128];                 /* whom it has waited for since; "": it has not waited     */
+    char held[128];                 /* the worker that it has waited for since; "": none       */
 };
 
 /* What the first server tells all ranks at a cut. */
@@ -38,14 +38,6 @@ struct cut {
 };
 
 /* ---- servers ---- */
-
-static void note_reason(struct hps_loop_state *s)
-{
-    const char *reason = hps_stop_requested();
-
-    if (reason && !s->reason) HPS_SAY(HPS_INFO, "%s: stopping, with a checkpoint", reason);
-    if (reason) s->reason = reason;
-}
 
 /* The run has come to so many batches of this start, with this mean loss and these clocks. On rank
  * 0. */
@@ -102,7 +94,7 @@ static bool watch(const struct hps_server *server, void *arg)
     long long now = a->before + server->steps;
     double every_s = l->ckpt->interval_seconds;
 
-    note_reason(s);
+    hps_loop_check_stop(s);
     if (now == s->known) {
         note_held(a, server);
         return s->reason != NULL;
@@ -160,12 +152,11 @@ static void one_clock(struct async *a)
     const struct hps_loop *l = s->l;
     double t0 = hps_now_s();
 
-    note_reason(s);
+    hps_loop_check_stop(s);
     struct hps_heartbeat mine = { .stop = s->reason != NULL, .loss = s->loss };
     a->said = hps_step_train(l->step, s->feeder, &l->step->channel[0].agree, a->number, mine,
                              &s->loss);
-    if (a->number > s->began.step)
-        l->history->step_time_s[l->history->nstep_time++ % HPS_LOOP_STEP_TIMES] = hps_now_s() - t0;
+    if (a->number > s->began.step) hps_loop_note_time(s, t0);
     s->last = a->number;
     a->number = hps_steps_next(&l->steps, a->number);
     hps_watch_heartbeat(a->number);
@@ -177,12 +168,12 @@ static enum hps_status work(struct async *a)
 {
     const struct hps_step *step = a->s->l->step;
     long long total = a->s->l->steps.total;
-    bool leaves = false;
+    bool leaves = false, together = !hps_step_serves_dense(step);
 
     a->said = (struct hps_heartbeat){ 0 };
     while (!leaves && a->number < total) {
         one_clock(a);
-        leaves = hps_step_leaves(step, &a->said);
+        leaves = hps_server_leaves(&a->said, together);
         if (a->said.status && !leaves)
             hps_quit(a->said.status, "worker %d cannot go on, and others wait for its gradients",
                      step->team->worker);
@@ -306,12 +297,8 @@ static enum hps_status stretch(struct async *a, bool *stop, bool *over)
     *stop = all.stop > 0 || now.replayed;
     *over = now.over;
     if (now.replayed && !now.over) s->reason = "the record ends";
-    if (!isfinite(s->c->train_loss)) {
-        HPS_SAY(HPS_ERROR, "the loss of step %lld is not finite: lower train.learning_rate, or set "
-                "train.clip", s->c->step);
-        return HPS_DECK;
-    }
-    if (now.save || *stop || *over) st = save(a);
+    st = hps_loop_check_loss(s, s->c->step);
+    if (!st && (now.save || *stop || *over)) st = save(a);
     if (!st && now.evaluate && !*over) st = hps_loop_evaluate(s);
     return st;
 }
@@ -354,9 +341,5 @@ enum hps_status hps_loop_async(struct hps_loop_state *s)
     HPS_MPI(MPI_Bcast(s->c, (int)sizeof *s->c, MPI_BYTE, 0, s->world));
     s->c->done = s->done;
     s->c->number = s->number;
-    hps_loop_progress(s, true);
-    if (stop) hps_stop_done();
-    if (over) return HPS_OK;
-    hps_loop_say_reason(s);
-    return HPS_AGAIN;
+    return hps_loop_end(s, stop, over);
 }

@@ -39,6 +39,12 @@ void hps_loop_clock_off(struct hps_loop_state *s);
 void hps_loop_progress(struct hps_loop_state *s, bool last);
 /* Is a multiple of `every` among the steps behind `from` up to `to`? */
 bool hps_loop_passes(long long from, long long to, long long every);
+/* Is this rank asked to stop? Then s->reason is set, and said once. */
+bool hps_loop_check_stop(struct hps_loop_state *s);
+/* Note how long a step took that began at t0. */
+void hps_loop_note_time(struct hps_loop_state *s, double t0);
+/* HPS_DECK, said, where the cursor's loss is not finite. */
+enum hps_status hps_loop_check_loss(const struct hps_loop_state *s, long long step);
 /* Record the cursor's loss as that of a clock whose last step is `step` (from 1). A full history
  * drops every other point. */
 void hps_loop_note_loss(struct hps_loop_state *s, long long step);
@@ -48,8 +54,9 @@ enum hps_status hps_loop_save(struct hps_loop_state *s);
 enum hps_status hps_loop_finish_saving(struct hps_loop_state *s);
 /* Evaluate, and say how good it is. Collective. */
 enum hps_status hps_loop_evaluate(struct hps_loop_state *s);
-/* The lowest rank with a reason to stop prints it. Collective. */
-void hps_loop_say_reason(const struct hps_loop_state *s);
+/* The last line of progress, and why the run stopped. HPS_AGAIN: before it was `over`. Collective.
+ */
+enum hps_status hps_loop_end(struct hps_loop_state *s, bool stop, bool over);
 
 /* The loop of asynchronous workers, from the cursor on. Collective. */
 enum hps_status hps_loop_async(struct hps_loop_state *s);

@@ -95,6 +95,13 @@ static void check_workers(MPI_Comm world, int S, int W, int R)
         HPS_DIE("replica %d of %d of worker %d", t->my_replica, t->nreplica, t->worker);
     HPS_MPI(MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, t->replicas));
     if (sum != t->nreplica) HPS_DIE("%d ranks, not %d", sum, t->nreplica);
+    for (int w = 0; w < W; w++) {
+        MPI_Comm comm = hps_team_of_worker(t, w);
+        int size = 0;
+        if (comm != MPI_COMM_NULL) HPS_MPI(MPI_Comm_size(comm, &size));
+        if (size != (w == t->worker ? R / W : 0)) HPS_DIE("%d ranks of worker %d", size, w);
+        if (comm != MPI_COMM_NULL) HPS_MPI(MPI_Comm_free(&comm));
+    }
     for (int s = 0; s < S; s++)
         for (int i = 0; i < hps_team_nreplica(t, s); i++)
             if (hps_team_replicas(t, s)[i] != s + S * (t->worker * (k / W) + i))

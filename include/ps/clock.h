@@ -26,6 +26,7 @@ struct hps_clock_event {
 struct hps_clock {
     int W;
     long long staleness;        /* or HPS_CLOCK_UNBOUNDED                                   */
+    bool sums;                  /* workers sum dense gradients in every clock               */
     long long *pulled, *finished;   /* (W) clocks                                           */
     bool *left;                 /* (W) works no more                                        */
     uint64_t seed;              /* of the drawn order; 0: none is drawn                     */
@@ -38,6 +39,10 @@ struct hps_clock {
 /* No clock has begun. The order is that of arrival until hps_clock_draw or hps_clock_prescribe. */
 void hps_clock_init(struct hps_clock *clock, int W, long long staleness);
 void hps_clock_done(struct hps_clock *clock);
+/* Workers sum dense gradients in every clock: none goes on to its next event before all have pulled
+ * for the clocks that it has finished. Its gradients could not come before, nor could its requests
+ * be relied on. */
+void hps_clock_sum(struct hps_clock *clock);
 /* Worker w has finished so many clocks, of a run that goes on. */
 void hps_clock_set(struct hps_clock *clock, int w, long long finished);
 /* Draw the order from now on; seed > 0. */

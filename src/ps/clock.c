@@ -22,6 +22,11 @@ void hps_clock_done(struct hps_clock *x)
     hps_mem_free(x->left);
 }
 
+void hps_clock_sum(struct hps_clock *x)
+{
+    x->sums = true;
+}
+
 void hps_clock_set(struct hps_clock *x, int w, long long finished)
 {
     x->pulled[w] = x->finished[w] = finished;
@@ -36,10 +41,18 @@ static bool is_bounded(const struct hps_clock *x, int w)
     return true;
 }
 
+/* Where workers sum dense gradients: can worker w end its last clock? */
+static bool is_summed(const struct hps_clock *x, int w)
+{
+    for (int v = 0; v < x->W && x->sums; v++)
+        if (!x->left[v] && x->pulled[v] < x->finished[w]) return false;
+    return true;
+}
+
 /* Is it what its worker does next, and within the bound? */
 static bool is_next(const struct hps_clock *x, struct hps_clock_event e)
 {
-    if (x->left[e.worker]) return false;
+    if (x->left[e.worker] || !is_summed(x, e.worker)) return false;
     if (e.act == HPS_CLOCK_APPLY) return x->pulled[e.worker] > x->finished[e.worker];
     return x->pulled[e.worker] == x->finished[e.worker] && is_bounded(x, e.worker);
 }

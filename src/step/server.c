@@ -63,6 +63,7 @@ struct hps_server *hps_server_new(struct hps_step *step, struct hps_feeder *feed
     v->impl = o;
     v->worker = hps_mem_new((size_t)W, sizeof *v->worker);
     hps_clock_init(&v->clock, W, hps_train_staleness(train));
+    if (o->together) hps_clock_sum(&v->clock);
     hps_clock_samples_init(&v->samples, W);
     for (int w = 0; w < W; w++) {
         v->worker[w].number = opt->number ? opt->number[w] : 0;

@@ -127,9 +127,11 @@ good
 fresh 'drawn twice: the same bits'
 drawn() {
     rm -rf runs
-    run "$@" --set train.synchronization=asp
+    # shellcheck disable=SC2086 # words
+    run "$@" --set train.synchronization=$how
     whole
 }
+how=asp
 drawn 4 2 2 '' 2 --set train.interleaving=7
 first=$loss
 drawn 4 2 2 '' 2 --set train.interleaving=7
@@ -138,6 +140,13 @@ drawn 4 2 2 '' 2 --set train.interleaving=8
 [ "$loss" != "$first" ] || fail 'another seed draws the same order'
 drawn 3 2 1 '' 2 --set train.interleaving=7
 close "$loss" "$first" 1e-5
+
+fresh 'drawn twice where workers sum dense gradients'
+how='hybrid --set train.staleness=2'
+drawn 4 2 2 '' 2 --set train.interleaving=7
+first=$loss
+drawn 4 2 2 '' 2 --set train.interleaving=7
+[ "$loss" = "$first" ] || fail "$loss and $first are not the same bits"
 
 for how in asp 'hybrid --set train.staleness=2'; do
     fresh "checkpoints and evaluations in between, $how"

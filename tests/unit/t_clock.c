@@ -33,6 +33,7 @@ struct server {
 struct world {
     int W, N;
     long long staleness;
+    bool sums;                          /* all workers sum something in each clock    */
     struct worker worker[MAX_W];
     struct server server[MAX_N];
     uint64_t key, draws;
@@ -57,12 +58,14 @@ static void world_init(struct world *x, uint64_t seed, uint64_t draw)
     x->W = 1 + below(x, MAX_W);
     x->N = 1 + below(x, MAX_N);
     x->staleness = below(x, 5) - 1;
+    x->sums = below(x, 3) == 0;
     for (int w = 0; w < x->W; w++) {
-        x->worker[w].last = 1 + below(x, MAX_C);
+        x->worker[w].last = x->sums ? 1 + MAX_C / 2 : 1 + below(x, MAX_C);
         begin_clock(x, &x->worker[w]);
     }
     for (int j = 0; j < x->N; j++) {
         hps_clock_init(&x->server[j].clock, x->W, x->staleness);
+        if (x->sums) hps_clock_sum(&x->server[j].clock);
         if (draw) hps_clock_draw(&x->server[j].clock, draw);
     }
 }
@@ -86,6 +89,16 @@ static void note(struct server *s, struct hps_clock_event e)
     s->event[s->n++] = e;
 }
 
+/* Has the sum of the clock before come to worker w, for which all must have begun that clock? */
+static bool is_summed(const struct world *x, const struct worker *k)
+{
+    for (int v = 0; v < x->W && x->sums; v++) {
+        const struct worker *o = &x->worker[v];
+        if (o->clock + has_all(x, o->has) < k->clock) return false;
+    }
+    return true;
+}
+
 /* Server j does what worker w waits for, if it may. Has it? */
 static bool serve(struct world *x, int j, int w)
 {
@@ -93,6 +106,7 @@ static bool serve(struct world *x, int j, int w)
     struct worker *k = &x->worker[w];
     struct hps_clock_event pull = { w, HPS_CLOCK_PULL }, apply = { w, HPS_CLOCK_APPLY };
 
+    if (!is_summed(x, k)) return false;
     if (k->asks[j] && hps_clock_may(&s->clock, pull)) {
         for (int v = 0; v < x->W && x->staleness >= 0; v++)
             assert_true(s->clock.left[v] || s->version[v] >= k->clock - x->staleness);

@@ -47,8 +47,9 @@ void hps_clock_sum(struct hps_clock *clock);
 void hps_clock_set(struct hps_clock *clock, int w, long long finished);
 /* Draw the order from now on; seed > 0. */
 void hps_clock_draw(struct hps_clock *clock, uint64_t seed);
-/* The events to come are these n, then any. Borrowed. */
+/* The events to come are these n, then any. Borrowed. Release: any from now on. */
 void hps_clock_prescribe(struct hps_clock *clock, const struct hps_clock_event *order, long long n);
+void hps_clock_release(struct hps_clock *clock);
 
 /* May the event come now? One of worker w that it cannot have next is never allowed. Pure. */
 bool hps_clock_may(const struct hps_clock *clock, struct hps_clock_event event);

@@ -49,7 +49,8 @@ struct hps_server_opt {
     bool records;
     long long nreplay;          /* the order of events is this ...                               */
     const struct hps_clock_event *replay;   /* ... (nreplay), borrowed; NULL: as they come. When
-                                               it ends, workers pause                            */
+                                               it ends, workers pause; if one leaves before, the
+                                               others finish their clocks as they come           */
 };
 
 /* What to do now and then during a run: ask workers to pause by returning true, for longer than one

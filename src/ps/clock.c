@@ -90,6 +90,11 @@ void hps_clock_prescribe(struct hps_clock *x, const struct hps_clock_event *orde
     x->norder = x->n + n;
 }
 
+void hps_clock_release(struct hps_clock *x)
+{
+    x->order = NULL;
+}
+
 static bool is_turn(const struct hps_clock *x, struct hps_clock_event e)
 {
     const struct hps_clock_event *t = &x->turn;

@@ -226,6 +226,8 @@ static void clip(struct hps_server *v, int w)
     v->impl->at[w].state = AGREES;
 }
 
+/* A worker that leaves before its last clock of the replay ends it, since the order would wait for
+ * that worker: the others finish their clocks as they come. */
 static void agreed(struct hps_server *v, int w)
 {
     struct at *a = &v->impl->at[w];
@@ -233,6 +235,8 @@ static void agreed(struct hps_server *v, int w)
     a->said = hps_step_agree_end(&v->impl->step->channel[w].agree, false);
     if (!v->said.status) v->said.status = a->said.status;
     v->said.stop += a->said.stop;
+    bool leaves = hps_server_leaves(&a->said, v->impl->together);
+    if (leaves && !ends(v, w)) hps_clock_release(&v->clock);
     a->state = APPLIES;
 }
 

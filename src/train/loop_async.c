@@ -85,7 +85,8 @@ static void note_moved(struct async *a)
     a->held[0] = '\0';
 }
 
-/* Now and then on a server: does it want a cut? */
+/* Now and then on a server: does it want a cut? A replay has none on its way: its order would not
+ * allow one where it is wanted, and it cannot go on from a checkpoint. */
 static bool watch(const struct hps_server *server, void *arg)
 {
     struct async *a = arg;
@@ -104,7 +105,7 @@ static bool watch(const struct hps_server *server, void *arg)
     hps_watch_heartbeat(now);
     struct hps_heartbeat news = hps_server_news(server);
     if (hps_rank() == 0) progress(a, &news);
-    if (!hps_step_serves_first(l->step)) return s->reason != NULL;
+    if (!hps_step_serves_first(l->step) || l->replay) return s->reason != NULL;
     a->evaluate |= l->test && hps_loop_passes(a->cut, now, l->train->eval_interval_steps);
     a->save |= hps_loop_passes(a->cut, now, l->ckpt->interval_steps) ||
                (every_s > 0 && hps_now_s() - s->saved_s >= every_s);

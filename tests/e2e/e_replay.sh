@@ -36,6 +36,11 @@ profile=a/profile.json
 expect 0 'the order of updates is that of a/record.h5' go b --replay a
 same a b
 
+echo '-- what asks for a cut asks in vain; a stop ends it, though another worker is waited for'
+expect 0 '' go i --replay a --set checkpoint.interval_steps=7 --set train.eval_interval_steps=5
+same a i
+expect 75 '' go j --replay a --set run.max_seconds=0.03
+
 echo '-- stopped, and on'
 expect 75 '' record c --set run.max_seconds=0.03
 expect 0 'going on from' record c

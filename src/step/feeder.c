@@ -8,8 +8,9 @@
 
 enum { NSLOT = 2 };             /* steps whose inputs are on the device at the same time */
 
-/* A slot of the ring of inputs: dense features and labels of one step. */
+/* A slot of the ring of inputs: the batch of one step, its dense features and labels. */
 struct slot {
+    const struct hps_batch *batch;
     struct hps_load load;
     struct hps_load_raw *raw;   /* (M) */
 };
@@ -21,8 +22,6 @@ struct hps_feeder {
     struct hps_reader *reader;              /* NULL: the rank's stages read nothing          */
     int n;                                  /* parameter servers                             */
     struct hps_ps_requests **requests;      /* (n)                                           */
-    const struct hps_batch *batch[2];       /* fetched and not yet taken, the older first    */
-    int nbatch;
     struct hps_steps steps;
     long long *next, total;                 /* (n) next step to fetch                        */
     struct hps_negatives_sampler *negatives;    /* NULL: the rank's stages draw none         */
@@ -173,8 +172,8 @@ enum hps_status hps_feeder_fetch(struct hps_feeder *f, int ps)
     f->dev->ops->stream_wait(f->dev, HPS_STREAM_FEED, HPS_STREAM_COMPUTE);
     struct slot *t = &f->slot[f->fetched++ % NSLOT];
     if (batch) hps_load_batch(&t->load, f->dev, f->M, batch, t->raw);
+    t->batch = batch;
     hps_region_leave(HPS_REGION_READ);
-    if (f->n == 1) f->batch[f->nbatch++] = batch;
     hps_region_enter(HPS_REGION_PULL, 0);
     /* collective: also after a failure */
     hps_ps_prefetch(f->requests[ps], batch);
@@ -185,11 +184,9 @@ enum hps_status hps_feeder_fetch(struct hps_feeder *f, int ps)
 
 struct hps_feeder_step hps_feeder_take(struct hps_feeder *f)
 {
-    struct hps_feeder_step step = { f->batch[0], f->slot[f->taken++ % NSLOT].raw };
-    f->batch[0] = f->batch[1];
-    f->nbatch--;
+    const struct slot *t = &f->slot[f->taken++ % NSLOT];
     f->dev->ops->stream_wait(f->dev, HPS_STREAM_COMPUTE, HPS_STREAM_FEED);
-    return step;
+    return (struct hps_feeder_step){ t->batch, t->raw };
 }
 
 struct hps_ps_requests *hps_feeder_requests(struct hps_feeder *f, int ps)

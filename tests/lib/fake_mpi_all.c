@@ -28,10 +28,10 @@ struct coll {
     MPI_Datatype type;
     MPI_Op op;
     struct part part[FIBERS_MAX];
-    struct coll *next, *all;
+    struct coll *next;          /* open ones of the communicator */
 };
 
-static struct coll *every;
+static int unfinished;
 
 /* ---- begin ---- */
 
@@ -45,8 +45,9 @@ static struct coll *find(struct comm *c, enum kind kind, long long number)
     if (x) return x;
     x = calloc(1, sizeof *x);
     if (!x) HPS_DIE("no memory");
-    *x = (struct coll){ .comm = c, .kind = kind, .number = number, .next = c->open, .all = every };
-    c->open = every = x;
+    *x = (struct coll){ .comm = c, .kind = kind, .number = number, .next = c->open };
+    c->open = x;
+    unfinished++;
     return x;
 }
 
@@ -176,6 +177,18 @@ static void take_moved(struct coll *x, int r)
     }
 }
 
+static void end(struct coll *x)
+{
+    for (int i = 0; i < x->comm->n; i++)
+        for (int j = 0; j < x->comm->n; j++) {
+            free(x->part[i].out[j].piece);
+            free(x->part[i].in[j].piece);
+            free(x->part[i].packed[j]);
+        }
+    free(x);
+    unfinished--;
+}
+
 void fake_coll_arrive(struct op *op)
 {
     struct coll *x = op->coll;
@@ -188,23 +201,13 @@ void fake_coll_arrive(struct op *op)
     else
         take_moved(x, op->member);
     fake_done(op);
-    x->ndone++;
+    op->coll = NULL;
+    if (++x->ndone == x->comm->n) end(x);
 }
 
 void fake_coll_end_run(void)
 {
-    for (struct coll *x = every, *next; x; x = next) {
-        next = x->all;
-        if (x->ndone < x->comm->n) HPS_DIE("%d ranks of a collective are missing", x->comm->n);
-        for (int i = 0; i < FIBERS_MAX; i++)
-            for (int j = 0; j < FIBERS_MAX; j++) {
-                free(x->part[i].out[j].piece);
-                free(x->part[i].in[j].piece);
-                free(x->part[i].packed[j]);
-            }
-        free(x);
-    }
-    every = NULL;
+    if (unfinished > 0) HPS_DIE("%d collectives have not ended", unfinished);
 }
 
 /* ---- communicators ---- */

@@ -341,8 +341,8 @@ static void body(int r, MPI_Comm world, void *arg)
     struct interleaved *x = arg;
     const struct hps_storage_opt storage = { .file = "", .dense_gradients = "fp32" };
     struct hps_step_opt opt = { &x->train, &storage, x->steps, 1, true };
-    struct hps_team *team;
-    struct hps_step *step;
+    struct hps_team *team = NULL;
+    struct hps_step *step = NULL;
     struct hps_dev dev;
 
     must(!hps_dev_cpu.open(&dev, 0, 1) && !hps_team_new(&team, x->plan, x->stage_of, world) &&

@@ -31,6 +31,8 @@ static size_t held;              /* by the data */
 /* What has come in all runs. */
 static struct {
     long long runs, replays, stops, pulls, applies, time, ahead, stalest;
+    uint64_t *order;                    /* (norder) of runs in which there are several */
+    int norder;
 } seen;
 
 static void count(bool replay)
@@ -75,6 +77,8 @@ static void all_come_to_their_end(void **state)
         interleaved_draw(seed);
         interleaved_run(seed);
         count(false);
+        if (interleaved.W > 1 && !interleaved.ledger.all_rows)
+            seen.order[seen.norder++] = interleaved_order();
         if (seed % REPLAYED != 0) continue;
         interleaved_replay(seed + 1, seed % (4 * REPLAYED) == 0);
         count(true);
@@ -112,13 +116,17 @@ int main(int argc, char **argv)
 
     if (argc > 1) runs = atoi(argv[1]);
     if (argc > 2) first = (uint64_t)atoll(argv[2]);
+    seen.order = calloc((size_t)runs + 1, sizeof *seen.order);
+    if (!seen.order) return 1;
     hps_say_min(HPS_ERROR);
     interleaved_begin();
     held = hps_mem_held_bytes();
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     interleaved_end();
-    printf("runs %lld replays %lld stops %lld pulls %lld gradients %lld moves %lld ahead %lld "
-           "staleness %lld\n", seen.runs, seen.replays, seen.stops, seen.pulls, seen.applies,
-           seen.time, seen.ahead, seen.stalest);
+    printf("runs %lld replays %lld stops %lld of_several %d orders %d pulls %lld gradients %lld "
+           "moves %lld ahead %lld staleness %lld\n", seen.runs, seen.replays, seen.stops,
+           seen.norder, distinct(seen.norder, seen.order), seen.pulls, seen.applies, seen.time,
+           seen.ahead, seen.stalest);
+    free(seen.order);
     return failed;
 }

@@ -356,6 +356,7 @@ static void end_work(struct hps_server *v)
 enum hps_status hps_server_run(struct hps_server *v, hps_server_watch *watch, void *arg)
 {
     struct hps_server_impl *o = v->impl;
+    double idle_s = hps_now_s();                /* since then nobody was served */
 
     join(v);
     begin_work(v);
@@ -367,9 +368,10 @@ enum hps_status hps_server_run(struct hps_server *v, hps_server_watch *watch, vo
         v->work.nserved += n;
         if (watch) o->pause |= watch(v, arg);
         if (v->said.stop || v->said.status) o->pause = true;
+        if (n > 0) idle_s = hps_now_s();
         if (n > 0) continue;
         hps_feeder_poll(o->feeder, true);
-        if (hps_wait_oversubscribed()) hps_sleep_s(20e-6);
+        hps_wait_nap(idle_s);
     }
     end_work(v);
     return v->said.status;

@@ -105,6 +105,8 @@ static bool watch(const struct hps_server *server, void *arg)
     struct hps_heartbeat news = hps_server_news(server);
     if (hps_rank() == 0) progress(a, &news);
     if (!hps_step_serves_first(l->step)) return s->reason != NULL;
+    if (l->replay && l->train->aggregate > 1)  /* a cut would apply what the record holds */
+        return s->reason != NULL;
     a->evaluate |= l->test && hps_loop_passes(a->cut, now, l->train->eval_interval_steps);
     a->save |= hps_loop_passes(a->cut, now, l->ckpt->interval_steps) ||
                (every_s > 0 && hps_now_s() - s->saved_s >= every_s);

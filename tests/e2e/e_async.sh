@@ -102,7 +102,34 @@ fresh 'clipped, two servers'
 run 3 1 2 '' 1 --set train.clip=0.05 --set train.synchronization=asp
 close "$loss" "$bsp" 1e-6
 
-for how in asp 'ssp --set train.staleness=2' 'hybrid --set train.staleness=2' \
+fresh 'stopped and on, with an optimizer that counts its updates'
+adam='--set train.optimizer=adam --set train.learning_rate=0.002'
+# shellcheck disable=SC2086 # words
+{
+    run 2 1 1 '' 1 $adam
+    bsp=$loss
+    rm -rf runs
+    run 2 1 1 '' 1 $adam --set train.synchronization=asp --set train.steps=150
+    [ "$code" = 0 ] || fail "it ended with $code"
+    run 2 1 1 '' 1 $adam --set train.synchronization=asp --restart "$(ls runs/census/checkpoint/*)"
+}
+whole
+close "$loss" "$bsp" 1e-6
+fresh 'two gradients as one sum: twice what two workers learn in a clock'
+sgd='--set train.optimizer=sgd --set train.steps=100'
+# shellcheck disable=SC2086 # words
+run 3 2 1 '' 2 $sgd --set train.learning_rate=0.2
+pair=$(number $report test_logloss)
+rm -rf runs
+# shellcheck disable=SC2086 # words
+run 2 1 1 '' 1 $sgd --set train.learning_rate=0.1 --set train.synchronization=asp \
+    --set train.aggregate=2
+close "$(number $report test_logloss)" "$pair" 1e-5
+[ "$(stalest dense)" = 0 ] || fail 'gradients of a group count as updates of each other'
+
+for how in asp 'ssp --set train.staleness=2 --set train.aggregate=3' \
+    'hybrid --set train.staleness=2' \
+    'asp --set train.aggregate=3' \
     'asp --set train.optimizer=adam --set train.learning_rate=0.002' \
     'asp --set train.staleness_rate=inverse'; do
     fresh "three workers, $how"
@@ -195,6 +222,11 @@ refuse 'schedule.replan is for bsp' 2 "$@" --set schedule.replan=true \
     --set checkpoint.interval_steps=5
 refuse 'schedule.trial_steps is for bsp' 2 "$@" --set schedule.trial_steps=5
 refuse 'lamb needs the norm of a layer' 2 "$@" --set train.optimizer=lamb
+refuse 'aggregate: is for workers that do not wait' 2 --set train.aggregate=2
+refuse 'at most 3' 2 --set storage.servers=1 --set train.synchronization=ssp \
+    --set train.staleness=2 --set train.aggregate=4
+refuse 'inverse is for gradients that are applied one by one' 2 "$@" --set train.aggregate=2 \
+    --set train.staleness_rate=inverse
 refuse 'clip: is not for hybrid' 2 --set storage.servers=1 --set train.synchronization=hybrid \
     --set train.staleness=1 --set train.clip=1
 verdict

@@ -218,8 +218,8 @@ refuse 'hybrid needs servers' 2 --set train.synchronization=hybrid --set train.s
 refuse 'staleness: is a bound for ssp and hybrid, not for bsp' 2 --set train.staleness=1
 refuse 'staleness' 2 --set train.synchronization=ssp --set train.staleness=-1
 set -- --set storage.servers=1 --set train.synchronization=asp
-refuse 'schedule.replan is for bsp' 2 "$@" --set schedule.replan=true \
-    --set checkpoint.interval_steps=5
+refuse 'record: a record is of one plan' 2 "$@" --set schedule.replan=true \
+    --set checkpoint.interval_steps=5 --set train.record=true
 refuse 'schedule.trial_steps is for bsp' 2 "$@" --set schedule.trial_steps=5
 refuse 'lamb needs the norm of a layer' 2 "$@" --set train.optimizer=lamb
 refuse 'aggregate: is for workers that do not wait' 2 --set train.aggregate=2

@@ -8,6 +8,7 @@
 #include "base/mpi_check.h"
 #include "base/wait.h"
 #include "hw/count.h"
+#include "step/step_impl.h"
 
 /* What the server waits for: requests and the worker's turn; its rows and weights to arrive; its
  * gradients; their norm; what its ranks agree on; the turn of its gradients. */
@@ -270,7 +271,7 @@ static void apply(struct hps_server *v, int w)
     struct hps_channel *c = &s->channel[w];
     struct hps_update u = o->completed;
 
-    hps_region_enter(HPS_REGION_UPDATE, 0);
+    struct hps_step_clock t0 = hps_step_apply_begin(o->step, u.step);
     if (v->clock.aggregate > 1)
         hps_ps_apply_held(c->ps, u);
     else
@@ -279,7 +280,7 @@ static void apply(struct hps_server *v, int w)
     if (c->dense) hps_dense_apply_held(s->weights, u);
     o->step->updates += o->nheld;
     o->nheld = 0;
-    hps_region_leave(HPS_REGION_UPDATE);
+    hps_step_apply_end(o->step, t0);
 }
 
 /* Gradients that are held are applied before their group is full. */

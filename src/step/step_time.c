@@ -184,3 +184,17 @@ struct hps_step_clock hps_step_compute_begin(struct hps_step *s, const struct hp
     hps_step_span(s, r, region, true);
     return now(s);
 }
+
+struct hps_step_clock hps_step_apply_begin(struct hps_step *s, long long number)
+{
+    s->impl->number = number;
+    hps_step_slow(s, true);
+    hps_region_enter(HPS_REGION_UPDATE, 0);
+    return now(s);
+}
+
+void hps_step_apply_end(struct hps_step *s, struct hps_step_clock begin)
+{
+    hps_step_compute_end(s, begin);
+    hps_region_leave(HPS_REGION_UPDATE);
+}

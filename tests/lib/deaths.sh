@@ -166,7 +166,8 @@ undisturbed() {
 # enter: a scratch copy, and memory that ranks share where it can be seen; leave: away with it
 enter() {
     scratch=$(mktemp -d "$world/tmp/XXXXXX") && cp -R "$world/world/." "$scratch" &&
-        cp -R "$world/before.$(before "$verb").$n" "$scratch/run" && cd "$scratch" && mkdir shm || exit 1
+        cp -R "$world/before.$(before "$verb").$n" "$scratch/run" &&
+        cd "$scratch" && mkdir shm || exit 1
     export OMPI_MCA_btl_vader_backing_directory="$scratch/shm"
 }
 leave() {

@@ -32,6 +32,7 @@ struct hps_server_impl {
     struct at *at;              /* (W)                                             */
     long long *last;            /* (W) clocks of the replay; NULL: none            */
     size_t event_cap;
+    double sleep_debt_s;        /* that an emulated slower server has still to sleep */
     int W, nleft;
 };
 
@@ -235,12 +236,26 @@ static void agreed(struct hps_server *v, int w)
     a->state = APPLIES;
 }
 
+/* An emulated slower server sleeps behind an update, so that all of it lasts `slow` times the time
+ * on the core, as a stage's computation does (step_time.c). */
+static void sleep_off(struct hps_server_impl *o, double wall_s, double core_s)
+{
+    double slow = o->step->dev->slow, t0 = hps_now_s();
+
+    if (slow <= 1) return;
+    o->sleep_debt_s += (hps_core_s() - core_s) * slow - (t0 - wall_s);
+    if (o->sleep_debt_s < 50e-6) return;
+    hps_sleep_s(o->sleep_debt_s);
+    o->sleep_debt_s -= hps_now_s() - t0;
+}
+
 static void apply(struct hps_server *v, int w)
 {
     struct hps_server_impl *o = v->impl;
     struct hps_channel *c = &o->step->channel[w];
     struct hps_update u = { v->worker[w].number + w, o->opt.steps.total, 1, o->step->updates++, 0 };
 
+    double wall_s = hps_now_s(), core_s = hps_core_s();
     v->work.rows_pushed += hps_ps_rows(c->ps).pushed;
     hps_region_enter(HPS_REGION_UPDATE, 0);
     hps_ps_apply(c->ps, 0, u, o->at[w].scale);
@@ -250,6 +265,7 @@ static void apply(struct hps_server *v, int w)
         u.staleness = hps_train_slows_stale(o->step->train) ? stale : 0;
         hps_dense_apply(c->dense, u, o->at[w].scale);
     }
+    sleep_off(o, wall_s, core_s);
     hps_region_leave(HPS_REGION_UPDATE);
 }
 

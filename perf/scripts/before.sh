@@ -7,7 +7,6 @@
 commit=${1:?which commit?}
 shift
 cd "$(dirname "$0")/../.." || exit 1
-. tests/lib/env.sh
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/heterps.XXXXXX") || exit 1
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' HUP INT TERM

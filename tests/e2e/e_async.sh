@@ -207,6 +207,23 @@ stopped --set train.synchronization=asp
 stopped --set train.synchronization=ssp --set train.staleness=5
 [ "$most" -lt 1360 ] || fail "the others came to step $most in spite of the bound"
 
+echo '-- a server that is emulated as slower updates for longer'
+busy() { awk -v a="$(served seconds)" -v b="$(served busy_share)" 'BEGIN { print a * b }'; }
+emulated() { # SLOW: the seconds in which a server has something to do are in $seconds
+    rm -rf runs
+    profile=
+    run 3 2 1 '' 2 --set train.synchronization=asp --set train.steps=100 --set "resources=[
+        {name: worker, emulate: {ranks: \"0-1\"}},
+        {name: server, emulate: {ranks: \"2\", slow: $1}}]" --set storage.server_type=server
+    [ "$code" = 0 ] || fail "it ended with $code"
+    seconds=$(busy)
+}
+emulated 1
+fast=$seconds
+emulated 200
+awk -v a="$fast" -v b="$seconds" 'BEGIN { exit !(b > 3 * a) }' ||
+    fail "busy for $seconds s where it is 200 times slower, $fast s where it is not"
+
 echo '-- refused'
 refuse() { # PATTERN RANKS ARGUMENT...
     pattern=$1 n=$2

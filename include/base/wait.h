@@ -11,9 +11,14 @@ void hps_wait_set_oversubscribed(bool on);
  * turn on the core, since the MPI library yields in it: better not to test in between. Local. */
 bool hps_wait_oversubscribed(void);
 
+/* In a wait that began then (base/clock.h), before the next test: on an oversubscribed host sleep
+ * for a 20th of the time waited, 5 us to 2 ms, else return at once. A long wait wakes up seldom,
+ * and ends late by as little; many that wait on one core would fill it otherwise. */
+void hps_wait_nap(double began_s);
+
 /* Wait for all of n requests (n = 0 and null requests are fine), and run the progress engine
- * meanwhile. On an oversubscribed host the waiter sleeps for microseconds between tests; elsewhere
- * it spins, which notices completion sooner. Local. */
+ * meanwhile. On an oversubscribed host the waiter naps between tests; elsewhere it spins, which
+ * notices completion sooner. Local. */
 void hps_wait_all(int n, MPI_Request *request);
 
 /* Are all of them done? `blocking`: yes, after hps_wait_all; else one test. Local. */

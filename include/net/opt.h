@@ -24,7 +24,7 @@ struct hps_train_opt {
     int workers;                    /* pipelines, each with a batch of its own                   */
     long long staleness;            /* clocks that a worker may be ahead of another              */
     const char *staleness_rate;     /* none|inverse                                              */
-    int aggregate;                  /* gradients that a server applies together: 1               */
+    int aggregate;                  /* gradients that a server applies together, as one sum      */
     bool record;                    /* the order of updates, for a replay                        */
     long long interleaving;         /* seed of the order of updates; 0: that of arrival          */
     long long eval_interval_steps;  /* evaluate the test set every so many steps; 0: at the end  */

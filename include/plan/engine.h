@@ -15,7 +15,9 @@
  *     o_s = M*b * (CT * once/oct + Y/Bo) + step_s[t]                                 once a step
  *     Y   = 2 sum sync * ((1 - beta) (k-1)/k + beta/k * (k-1)/k)
  *           sync is of two units, which have half of the rows each; alone there is none. With
- *           servers the last (k-1)/k is 1: all rows are elsewhere
+ *           servers the last (k-1)/k is 1: all rows are elsewhere. Dense weights that are there
+ *           too are pulled by each of the k, and pushed by all together: the first (k-1)/k is then
+ *           (k-1)/k + (1 + 1/k)/2, with k units of one worker
  *     h_s = recv[i][t] * b/Bo             a hop over the boundary before s, there and back; h_0 = 0
  * Of its micro-batches n_s are in flight (hps_plan_in_flight). A stage waits for its first and for
  * its last gradient, unless the n_s - 1 forwards (backwards) that it computes meanwhile take as
@@ -70,15 +72,16 @@ struct hps_engine_line {
     double extra, move;               /* x_s without m_s: seconds of a micro-batch beside the
                                          layers; m_s                                           */
     double sync0, sync1;              /* of the seconds of M Y/Bo b: dense sums, rows          */
-    bool served;                      /* rows are on servers                                   */
+    bool served, dense_served;        /* rows are on servers; dense weights too                */
     double step, hop;                 /* step_s[t]; h_s                                        */
 };
 /* Seconds of M Y/Bo b of k units of each worker. */
 static inline double hps_engine_sums(const struct hps_engine_line *x, double k)
 {
     double all = k * x->workers, others = (all - 1) / all;
+    double dense = x->dense_served ? (k - 1) / k + (1 + 1 / k) / 2 : others;
 
-    return x->sync0 * others + x->sync1 / k * (x->served ? 1 : others);
+    return x->sync0 * dense + x->sync1 / k * (x->served ? 1 : others);
 }
 struct hps_engine_terms { double forward, backward, once, hop; };
 struct hps_engine_line hps_engine_line(const struct hps_profile *p, struct hps_engine_cut cut,

@@ -52,10 +52,13 @@ void hps_dense_push_end(struct hps_dense *dense);
 /* On a server: have the gradients all come? Never blocks. */
 bool hps_dense_arrived(struct hps_dense *dense);
 /* On a server, once they have: the sum of squares of those of its share; their number of updates
- * since they were pulled; the rule with gradients times scale. Local. */
+ * since they were pulled. Local. */
 double hps_dense_norm2(const struct hps_dense *dense);
 long long hps_dense_staleness(const struct hps_dense *dense);
-void hps_dense_apply(struct hps_dense *dense, struct hps_update update, float scale);
+/* Hold the gradients, times scale; the running states move at once. And the rule with the sum of
+ * all that were held, of whichever channels. Local. */
+void hps_dense_hold(struct hps_dense *dense, float scale);
+void hps_dense_apply_held(struct hps_dense_weights *weights, struct hps_update update);
 double hps_dense_bytes(const struct hps_dense *dense);     /* sent by this rank so far */
 
 #endif

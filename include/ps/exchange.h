@@ -53,6 +53,9 @@ void hps_exchange_apply(struct hps_exchange *ps, const struct hps_rule *rule);
 /* The rule on some of them: the i-th, in the order of r->merged, for the n numbers i; on a host. */
 void hps_exchange_apply_some(struct hps_exchange *ps, const struct hps_rule *rule, size_t n,
                              const int *number);
+/* The merged gradients of my rows (nmerge, dim), in the order of r->merged, between push_end and
+ * apply; device memory, borrowed until the next pull_begin. Local. */
+const float *hps_exchange_merged(struct hps_exchange *ps);
 /* Have the rows, and after push_begin the gradients, all come to me? Never blocks. */
 bool hps_exchange_arrived(struct hps_exchange *ps);
 /* Let rows and gradients make progress. Never blocks. */

@@ -83,6 +83,10 @@ double hps_ps_norm2(struct hps_ps *ps);
  * read (on a server 0, for all): on my rows that this step read. Gradients are scaled first.
  * Local. */
 void hps_ps_apply(struct hps_ps *ps, int stage, struct hps_update update, float scale);
+/* On a server with train.aggregate above 1, in place of apply: hold the gradients, times scale; and
+ * the rule with the sum of all that were held, whosever tables' they are. Local. */
+void hps_ps_hold(struct hps_ps *ps, float scale);
+void hps_ps_apply_held(struct hps_ps *ps, struct hps_update update);
 /* On a server, of a parameter server of one worker: how stale the gradients of rows were that it
  * applied. Local. */
 struct hps_staleness hps_ps_staleness(const struct hps_ps *ps);

@@ -35,9 +35,11 @@ void hps_pulled_free(struct hps_pulled *pulled);
 /* The worker pulls these distinct rows (n). */
 void hps_versions_pull(const struct hps_versions *versions, struct hps_pulled *pulled, size_t n,
                        const int *row);
-/* Its gradients of them are applied now: set the staleness of each, and add it to `s`. */
-void hps_versions_apply(struct hps_versions *versions, struct hps_pulled *pulled, const int *row,
-                        struct hps_staleness *s);
+/* Its gradients of them come to be applied: set the staleness of each, and add it to `s`. */
+void hps_versions_push(const struct hps_versions *versions, struct hps_pulled *pulled,
+                       const int *row, struct hps_staleness *s);
+/* Gradients of these distinct rows (n) were applied: count (n) of each; NULL: one. */
+void hps_versions_apply(struct hps_versions *versions, size_t n, const int *row, const int *count);
 /* Order the gradients by their staleness. */
 void hps_pulled_sort(struct hps_pulled *pulled);
 

@@ -47,10 +47,12 @@ struct hps_loop {
     struct hps_loop_history *history; /* in and out: continued over a change of plan  */
 };
 
-/* The next plan, and the corrected profile that it was made from; to free. NULL: none. */
+/* The next plan, and the corrected profile that it was made from; the next clock of each worker, to
+ * which the cursor points. To free. NULL: none. */
 struct hps_loop_change {
     struct hps_plan *plan;
     struct hps_profile *profile;
+    long long *number;
 };
 
 /* Train from cursor->step to the end of the run, a stop, or a change of plan. HPS_OK: all steps

@@ -46,6 +46,7 @@ cases() {
                 for (s = 1; s <= seeds; s++) {
                     print "delay train", r, s
                     print "delay apart", r, s
+                    print "delay served", r, s
                     print "delay eval", r, s
                 }
         }' "$dir/counts"

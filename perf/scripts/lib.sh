@@ -118,6 +118,11 @@ layout() {
             printf "%s%d-%d on %d", (s > 1 ? ", " : ""), $s, (s < NF ? $(s + 1) - 1 : 7), u[s] }')
 }
 
+# layers DECK: how many its network has
+layers() {
+    sed -n '/^model:/,/^[a-z]*:/p' "inputs/$1.yaml" | grep -c '^  - '
+}
+
 # spans_of TRACE: "step rank name begin duration" of a timeline, microseconds, in the order of the
 # steps, of a rank's spans the outer ones first
 spans_of() {

@@ -1,12 +1,13 @@
 #!/bin/sh
 # start.sh - from the command to the first step, on 1, 2, 4 and 8 ranks, with and without a recorded
-# profile: medians of five starts. By mpirun, and by srun in a private Slurm on one and on two of
-# its nodes, which are this machine. The program's own part is what it says ("ready after"), from
-# its first line; the launcher's is the rest.
+# profile, and on four ranks of which one is a server, under bsp and asp: medians of STARTS (5) starts.
+# By mpirun, and by srun in a private Slurm on one and on two of its nodes, which are this machine
+# (SLURM=0: not). The program's own part is what it says ("ready after"), from its first line; the
+# launcher's is the rest. Three minutes.
 cd "$(dirname "$0")/../.." || exit 1
 . perf/scripts/lib.sh
 . "$srcdir/tests/slurm/lib.sh"
-goal_seconds=1 starts=5
+goal_seconds=1 starts=${STARTS:-5}
 
 # start COMMAND...: adds the seconds of one start to the files own, all
 start() {
@@ -33,7 +34,7 @@ starts_of() {
     for _ in $(seq $starts); do start "$@"; done
     seconds=$(median <own)
     whole=$(median <all)
-    row "$launcher" "$n" "$what" "$seconds" "$(sort -g own | xargs)" "$whole" \
+    row "$launcher" "$n$served" "$what" "$seconds" "$(sort -g own | xargs)" "$whole" \
         "$(awk -v a="$whole" -v b="$seconds" 'BEGIN { printf "%.2f\n", a - b }')"
     printf '    %s\n' "$*" >>commands
 }
@@ -42,13 +43,24 @@ starts_of() {
 both() {
     n=$1
     shift
-    set -- "$@" -n "$n" build/heterps train inputs/census.yaml --set train.steps=1
+    # shellcheck disable=SC2086 # several words
+    set -- "$@" -n "$n" build/heterps train inputs/census.yaml --set train.steps=1 $with
     starts_of "$n" measured "$@"
     cp runs/census/profile.json "profile_$n.json"
     starts_of "$n" recorded "$@" --set "schedule.profile=profile_$n.json"
 }
 
-title 'Start-up: seconds to the first step, medians of five'
+# served WHAT ARGUMENT...: four ranks with such servers and workers
+served() {
+    served=", $1"
+    shift
+    with=$*
+    both 4 mpirun
+    served='' with=''
+}
+
+title "Start-up: seconds to the first step, medians of $starts"
+served='' with=''
 import_census
 header launcher ranks profile 'program, s' 'each of them' 'from the command, s' \
     "launcher's part, s"
@@ -57,7 +69,12 @@ for ranks in 1 2 4 8; do
     both $ranks mpirun
     [ $ranks -ne 4 ] || on_four=$seconds
 done
-if PATH=$PATH:/usr/sbin command -v slurmctld >/dev/null; then
+served 'a server, bsp' --set storage.servers=1
+bsp_served=$seconds
+served 'three workers and a server, asp' --set storage.servers=1 --set train.workers=3 \
+    --set train.synchronization=asp
+asp_served=$seconds
+if [ "${SLURM:-1}" = 1 ] && PATH=$PATH:/usr/sbin command -v slurmctld >/dev/null; then
     cluster c1:cpu:8:0 c2:cpu:8:0
     trap 'hps_stop; rm -rf "$HPS_TMP"' EXIT
     for nodes in 1 2; do
@@ -65,7 +82,7 @@ if PATH=$PATH:/usr/sbin command -v slurmctld >/dev/null; then
         for ranks in 2 4 8; do both $ranks srun --mpi=pmix -N "$nodes"; done
     done
 else
-    note 'no Slurm here: only mpirun'
+    note 'no Slurm: only mpirun'
 fi
 commands
 cat <<'EOT'
@@ -76,4 +93,6 @@ removed each time.
 EOT
 goal "$goal_seconds s on 4 ranks with a recorded profile ($on_four s)" \
     at_most "$on_four" $goal_seconds
+goal "the same, one of them a server, bsp ($bsp_served s)" at_most "$bsp_served" $goal_seconds
+goal "the same, three workers and a server, asp ($asp_served s)" at_most "$asp_served" $goal_seconds
 the_end

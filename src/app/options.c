@@ -56,9 +56,8 @@ static enum hps_status check_async(const struct hps_options *o, const struct hps
         return hps_deck_wrong(train, "record", "there is no order to record: under bsp it is "
                               "always the same");
     if (!hps_train_is_async(&o->train)) return HPS_OK;
-    if (o->sched.replan)
-        return hps_deck_wrong(train, "synchronization", "schedule.replan is for bsp, not for %s",
-                              how);
+    if (o->sched.replan && o->train.record)
+        return hps_deck_wrong(train, "record", "a record is of one plan: not with schedule.replan");
     if (o->sched.trial_steps > 0 && !isinf(o->sched.trial_steps))
         return hps_deck_wrong(train, "synchronization", "schedule.trial_steps is for bsp, not for "
                               "%s", how);

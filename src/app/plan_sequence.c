@@ -146,8 +146,10 @@ enum hps_status hps_plan_sequence_run(struct hps_plan_sequence *c, struct hps_jo
     l->adapt = adapt;
     enum hps_status st = run_plan(c, j, l, cursor, &change);
     while (!st && change.plan) {
+        long long *number = change.number;
         st = change_plan(c, j, l, cursor, &change);
         if (!st) st = run_plan(c, j, l, cursor, &change);
+        hps_mem_free(number);
     }
     c->gpu_joules = hps_nvml_joules(nvml) - joules;
     hps_nvml_close(nvml);

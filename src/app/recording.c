@@ -45,6 +45,10 @@ enum hps_status hps_recording_open(struct hps_recording *r, struct hps_loop *loo
                 j->o.train.synchronization);
         return HPS_DECK;
     }
+    if (replay && j->o.sched.replan) {
+        HPS_SAY(HPS_ERROR, "--replay: a record is of one plan: not with schedule.replan");
+        return HPS_DECK;
+    }
     if (replay) st = load(r, loop, j, &facts, replay);
     if (!st && j->o.train.record)
         st = hps_record_open(&r->record, r->path, &facts, j->team, j->world);

@@ -35,10 +35,16 @@ bool hps_wait_oversubscribed(void)
     return oversubscribed;
 }
 
+void hps_wait_nap(double began_s)
+{
+    const double min_s = 5e-6, max_s = 2e-3;
+
+    if (oversubscribed) hps_sleep_s(fmin(fmax((hps_now_s() - began_s) / 20, min_s), max_s));
+}
+
 void hps_wait_all(int n, MPI_Request *request)
 {
-    const double max_s = 100e-6;
-    double sleep_s = 5e-6;
+    double began_s = 0;
     int done = 0;
 
     if (!oversubscribed && !hps_progress_poll()) {
@@ -49,9 +55,8 @@ void hps_wait_all(int n, MPI_Request *request)
         HPS_MPI(MPI_Testall(n, request, &done, MPI_STATUSES_IGNORE));
         if (done) return;
         hps_progress_poll();
-        if (tries < 20 || !oversubscribed) continue;
-        hps_sleep_s(sleep_s);
-        sleep_s = fmin(1.5 * sleep_s, max_s);
+        if (tries == 0) began_s = hps_now_s();
+        if (tries >= 20) hps_wait_nap(began_s);
     }
 }
 

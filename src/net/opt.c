@@ -26,8 +26,9 @@ const struct hps_field hps_train_fields[] = {
           "ssp, hybrid: a worker begins clock c when all have finished clock c - 1 - staleness"),
     CHOICE(staleness_rate, "none", "none|inverse",
            "inverse: an update's rate is divided by the updates since its weights were read"),
-    FIELD(aggregate, HPS_INT, "1", 1, 1, "gradients",
-          "that a server applies together; this version applies each as it comes"),
+    FIELD(aggregate, HPS_INT, "1", 1, 1e6, "gradients",
+          "ssp, asp, hybrid: that a server applies together, as one sum; ssp, hybrid: at most "
+          "staleness + 1"),
     FIELD(record, HPS_BOOL, "false", 0, 1, "",
           "keep the order in which servers serve workers in record.h5, for --replay"),
     FIELD(interleaving, HPS_LONG, "0", 0, 1e15, "",
@@ -96,6 +97,17 @@ enum hps_status hps_train_check(const struct hps_train_opt *opt, const struct hp
     if (opt->staleness > 0 && (is(opt->synchronization, "bsp") || is(opt->synchronization, "asp")))
         return hps_deck_wrong(item, "staleness", "is a bound for ssp and hybrid, not for %s",
                               opt->synchronization);
+    if (opt->aggregate > 1 && !hps_train_is_async(opt))
+        return hps_deck_wrong(item, "aggregate", "is for workers that do not wait for each other: "
+                              "%s merges the gradients of a clock", opt->synchronization);
+    if (opt->aggregate > 1 && !is(opt->synchronization, "asp") &&
+        opt->aggregate > opt->staleness + 1)
+        return hps_deck_wrong(item, "aggregate", "workers at most %lld clocks apart could wait for "
+                              "%d gradients for ever: at most %lld", opt->staleness, opt->aggregate,
+                              opt->staleness + 1);
+    if (opt->aggregate > 1 && hps_train_slows_stale(opt))
+        return hps_deck_wrong(item, "staleness_rate", "inverse is for gradients that are applied "
+                              "one by one: aggregate of 1");
     if (hps_train_is_async(opt) && is(opt->optimizer, "lamb"))
         return hps_deck_wrong(item, "optimizer", "lamb needs the norm of a layer, of which servers "
                               "have a share each: not with %s", opt->synchronization);

@@ -35,6 +35,7 @@ struct hps_engine_line hps_engine_line(const struct hps_profile *p, struct hps_e
                                  .rows = cut.batch / cut.M,
                                  .M = cut.M,
                                  .served = hps_profile_served(p),
+                                 .dense_served = p->server_dense,
                                  .step = p->engine.step_s[t],
                                  .extra = p->engine.micro_s[t],
                                  .forward_share = 1.0 / 3 };

@@ -6,11 +6,13 @@
 #include "base/mem.h"
 #include "base/rng.h"
 
-void hps_clock_init(struct hps_clock *x, int W, long long staleness)
+void hps_clock_init(struct hps_clock *x, int W, long long staleness, int aggregate)
 {
-    assert(W >= 1 && staleness >= HPS_CLOCK_UNBOUNDED);
-    *x = (struct hps_clock){ .W = W, .staleness = staleness };
+    assert(W >= 1 && staleness >= HPS_CLOCK_UNBOUNDED && aggregate >= 1);
+    assert(staleness == HPS_CLOCK_UNBOUNDED || aggregate <= staleness + 1);
+    *x = (struct hps_clock){ .W = W, .staleness = staleness, .aggregate = aggregate };
     x->pulled = hps_mem_new((size_t)W, sizeof *x->pulled);
+    x->pushed = hps_mem_new((size_t)W, sizeof *x->pushed);
     x->finished = hps_mem_new((size_t)W, sizeof *x->finished);
     x->left = hps_mem_new((size_t)W, sizeof *x->left);
 }
@@ -18,6 +20,7 @@ void hps_clock_init(struct hps_clock *x, int W, long long staleness)
 void hps_clock_done(struct hps_clock *x)
 {
     hps_mem_free(x->pulled);
+    hps_mem_free(x->pushed);
     hps_mem_free(x->finished);
     hps_mem_free(x->left);
 }
@@ -29,7 +32,7 @@ void hps_clock_sum(struct hps_clock *x)
 
 void hps_clock_set(struct hps_clock *x, int w, long long finished)
 {
-    x->pulled[w] = x->finished[w] = finished;
+    x->pulled[w] = x->pushed[w] = x->finished[w] = finished;
 }
 
 /* Is worker w within the bound if it pulls once more? */
@@ -45,21 +48,22 @@ static bool is_bounded(const struct hps_clock *x, int w)
 static bool is_summed(const struct hps_clock *x, int w)
 {
     for (int v = 0; v < x->W && x->sums; v++)
-        if (!x->left[v] && x->pulled[v] < x->finished[w]) return false;
+        if (!x->left[v] && x->pulled[v] < x->pushed[w]) return false;
     return true;
 }
 
 /* Is it what its worker does next, and within the bound? */
 static bool is_next(const struct hps_clock *x, struct hps_clock_event e)
 {
+    if (e.act == HPS_CLOCK_RELEASE) return x->held > 0;
     if (x->left[e.worker] || !is_summed(x, e.worker)) return false;
-    if (e.act == HPS_CLOCK_APPLY) return x->pulled[e.worker] > x->finished[e.worker];
-    return x->pulled[e.worker] == x->finished[e.worker] && is_bounded(x, e.worker);
+    if (e.act == HPS_CLOCK_APPLY) return x->pulled[e.worker] > x->pushed[e.worker];
+    return x->pulled[e.worker] == x->pushed[e.worker] && is_bounded(x, e.worker);
 }
 
 static struct hps_clock_event next_of(const struct hps_clock *x, int w)
 {
-    bool pulls = x->pulled[w] == x->finished[w];
+    bool pulls = x->pulled[w] == x->pushed[w];
 
     return (struct hps_clock_event){ w, pulls ? HPS_CLOCK_PULL : HPS_CLOCK_APPLY };
 }
@@ -90,7 +94,7 @@ void hps_clock_prescribe(struct hps_clock *x, const struct hps_clock_event *orde
     x->norder = x->n + n;
 }
 
-void hps_clock_release(struct hps_clock *x)
+void hps_clock_leave_order(struct hps_clock *x)
 {
     x->order = NULL;
 }
@@ -101,7 +105,7 @@ static bool is_turn(const struct hps_clock *x, struct hps_clock_event e)
 
     if (x->order && x->n < x->norder)
         t = &x->order[x->n];
-    else if (x->seed == 0)
+    else if (x->seed == 0 || e.act == HPS_CLOCK_RELEASE)
         return true;
     return t->worker == e.worker && t->act == e.act;
 }
@@ -111,20 +115,36 @@ bool hps_clock_may(const struct hps_clock *x, struct hps_clock_event e)
     return is_next(x, e) && is_turn(x, e);
 }
 
-void hps_clock_take(struct hps_clock *x, struct hps_clock_event e)
+static void finish_held(struct hps_clock *x)
+{
+    for (int w = 0; w < x->W; w++)
+        x->finished[w] = x->pushed[w];
+    x->held = 0;
+}
+
+bool hps_clock_take(struct hps_clock *x, struct hps_clock_event e)
 {
     assert(hps_clock_may(x, e));
-    if (e.act == HPS_CLOCK_PULL)
-        x->pulled[e.worker]++;
-    else
-        x->finished[e.worker]++;
+    if (e.act == HPS_CLOCK_PULL) x->pulled[e.worker]++;
+    if (e.act == HPS_CLOCK_APPLY) {
+        x->pushed[e.worker]++;
+        x->held++;
+    }
+    bool applies = e.act == HPS_CLOCK_RELEASE || x->held == x->aggregate;
+    if (applies) finish_held(x);
     x->n++;
     if (x->seed) draw(x);
+    return applies;
+}
+
+bool hps_clock_releases(const struct hps_clock *x)
+{
+    return x->order && x->n < x->norder && x->order[x->n].act == HPS_CLOCK_RELEASE;
 }
 
 void hps_clock_leave(struct hps_clock *x, int w)
 {
-    assert(x->pulled[w] == x->finished[w]);
+    assert(x->pulled[w] == x->pushed[w]);
     x->left[w] = true;
     if (x->seed && x->turn.worker == w) draw(x);
 }
@@ -139,8 +159,8 @@ static long long extreme(const struct hps_clock *x, int sign, int *worker)
 {
     *worker = 0;
     for (int w = 1; w < x->W; w++)
-        if (sign * x->finished[w] > sign * x->finished[*worker]) *worker = w;
-    return x->finished[*worker];
+        if (sign * x->pushed[w] > sign * x->pushed[*worker]) *worker = w;
+    return x->pushed[*worker];
 }
 
 long long hps_clock_slowest(const struct hps_clock *x, int *worker)

@@ -17,7 +17,7 @@ struct hps_dense_weights {
     struct hps_slice *slice;            /* of all layers                          */
     int me, n;                          /* server `me` of n                       */
     size_t first, end;                  /* its share                              */
-    long long version;                  /* gradients applied to it                */
+    long long version, held;            /* gradients applied to it; in its grad   */
 };
 
 static size_t share_of(size_t nparam, int n, int j)
@@ -391,21 +391,28 @@ long long hps_dense_staleness(const struct hps_dense *d)
     return d->weights->version - d->version;
 }
 
-void hps_dense_apply(struct hps_dense *d, struct hps_update update, float scale)
+void hps_dense_hold(struct hps_dense *d, float scale)
 {
     struct hps_dense_weights *w = d->weights;
     struct hps_slice *s = w->slice;
     size_t n = w->end - w->first;
+    float *grad = s->grad + w->first;
 
     for (size_t i = 0; i < n; i++)
-        s->grad[w->first + i] = scale * d->in[i];
-    update.before = w->version++;
-    hps_slice_update_share(s, w->first, w->end, update);
-    s->dev->ops->sync(s->dev);
+        grad[i] = (w->held > 0 ? grad[i] : 0) + scale * d->in[i];
+    w->held++;
     for (const struct states *x = d->states; x < d->states + d->nstates; x++)
         for (size_t i = 0; i < x->n && x->pushes; i++)
             s->running[x->base + i] =
                 (float)(x->pair[i] * s->running[x->base + i] + x->pair[x->n + i]);
+}
+
+void hps_dense_apply_held(struct hps_dense_weights *w, struct hps_update update)
+{
+    hps_slice_update_share(w->slice, w->first, w->end, update);
+    w->slice->dev->ops->sync(w->slice->dev);
+    w->version += w->held;
+    w->held = 0;
 }
 
 double hps_dense_bytes(const struct hps_dense *d)

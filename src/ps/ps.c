@@ -123,18 +123,56 @@ static void apply_stale(struct hps_ps *p, struct hps_ps_table *t, struct hps_upd
     }
 }
 
+/* The gradients are of workers that do not wait for each other: versions count them. */
+static void apply_versioned(struct hps_ps *p, struct hps_ps_table *t, struct hps_update update,
+                            float scale)
+{
+    const struct hps_request_step *r = p->group[t->group].step;
+
+    hps_versions_push(&t->versions, &t->pulled, r->merged_host, &p->staleness);
+    if (hps_train_slows_stale(p->train))
+        apply_stale(p, t, update, scale);
+    else
+        apply_all(p, t, update, scale);
+    hps_versions_apply(&t->versions, (size_t)r->nmerge, r->merged_host, NULL);
+}
+
 void hps_ps_apply(struct hps_ps *p, int stage, struct hps_update update, float scale)
 {
     for (int i = 0; i < p->ntable; i++) {
         struct hps_ps_table *t = &p->table[i];
         if (t->stage != stage) continue;
         if (p->versioned)
-            hps_versions_apply(&t->versions, &t->pulled, p->group[t->group].step->merged_host,
-                               &p->staleness);
-        if (p->versioned && hps_train_slows_stale(p->train))
-            apply_stale(p, t, update, scale);
+            apply_versioned(p, t, update, scale);
         else
             apply_all(p, t, update, scale);
+    }
+}
+
+/* ---- gradients of several steps together ---- */
+
+void hps_ps_hold(struct hps_ps *p, float scale)
+{
+    for (int i = 0; i < p->ntable; i++) {
+        struct hps_ps_table *t = &p->table[i];
+        const struct hps_request_step *r = p->group[t->group].step;
+        hps_versions_push(&t->versions, &t->pulled, r->merged_host, &p->staleness);
+        hps_aggregate_add(t->held, (size_t)r->nmerge, r->merged_host,
+                          hps_exchange_merged(t->exchange), scale);
+    }
+}
+
+void hps_ps_apply_held(struct hps_ps *p, struct hps_update update)
+{
+    for (int i = 0; i < p->ntable; i++) {
+        struct hps_ps_table *t = &p->table[i];
+        struct hps_aggregate *a = t->held;
+        struct hps_rule rule = hps_opt_rule(p->train, &t->table->shape->override, update);
+        if (a->n > 0)
+            hps_table_apply(t->table, &rule, a->n, a->row, &(struct hps_row_sums){ .row = a->sum });
+        p->dev->ops->sync(p->dev);
+        hps_versions_apply(&t->versions, a->n, a->row, a->count);
+        hps_aggregate_clear(a);
     }
 }
 

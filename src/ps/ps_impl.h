@@ -2,6 +2,7 @@
 #ifndef HPS_PS_PS_IMPL_H
 #define HPS_PS_PS_IMPL_H
 
+#include "ps/aggregate.h"
 #include "ps/exchange.h"
 #include "ps/ps.h"
 #include "ps/staging.h"
@@ -17,6 +18,8 @@ struct hps_ps_table {
     bool borrowed;                      /* table and versions are another parameter server's    */
     struct hps_versions versions;       /* where workers are not synchronous, of my rows        */
     struct hps_pulled pulled;           /* and what this worker pulled                          */
+    struct hps_aggregate *held;         /* gradients that wait for others; NULL: none do. Whose
+                                           the table is                                          */
     struct hps_exchange *exchange;
 };
 

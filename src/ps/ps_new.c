@@ -275,12 +275,15 @@ static enum hps_status make_tables(struct hps_ps *s, const struct hps_net *net,
         if (t->borrowed) {
             t->table = opt->tables->table[i].table;
             t->versions = opt->tables->table[i].versions;
+            t->held = opt->tables->table[i].held;
             continue;
         }
         struct hps_table_opt own = { o.part, o.parts, opt->train, opt->seed, g->tier, g->slots };
         st = hps_table_new(&t->table, net, t->index, dev, &own);
         if (!st && s->versioned)
             t->versions.of = hps_mem_new((size_t)t->table->nrow, sizeof *t->versions.of);
+        if (!st && s->versioned && opt->train->aggregate > 1)
+            t->held = hps_aggregate_new((size_t)t->table->nrow, t->table->dim);
     }
     return st;
 }
@@ -347,6 +350,7 @@ void hps_ps_free(struct hps_ps *s)
         if (!s->table[i].borrowed) {
             hps_table_free(s->table[i].table);
             hps_mem_free(s->table[i].versions.of);
+            hps_aggregate_free(s->table[i].held);
         }
         hps_pulled_free(&s->table[i].pulled);
     }

@@ -55,15 +55,21 @@ void hps_pulled_sort(struct hps_pulled *p)
     hps_mem_free(at);
 }
 
-void hps_versions_apply(struct hps_versions *v, struct hps_pulled *p, const int *row,
-                        struct hps_staleness *s)
+void hps_versions_apply(struct hps_versions *v, size_t n, const int *row, const int *count)
+{
+    for (size_t i = 0; i < n; i++)
+        v->of[row[i]] += count ? (uint32_t)count[i] : 1;
+}
+
+void hps_versions_push(const struct hps_versions *v, struct hps_pulled *p, const int *row,
+                       struct hps_staleness *s)
 {
     enum { MAX = 65535 };               /* more is taken for that */
 
     hps_mem_grow(&p->staleness, &p->cap[1], p->n, sizeof *p->staleness);
     p->max = 0;
     for (size_t i = 0; i < p->n; i++) {
-        uint32_t stale = v->of[row[i]]++ - p->version[i];
+        uint32_t stale = v->of[row[i]] - p->version[i];
         p->staleness[i] = stale < MAX ? (int)stale : MAX;
         p->max = p->staleness[i] > p->max ? p->staleness[i] : p->max;
         hps_staleness_add(s, stale);

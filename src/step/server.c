@@ -8,6 +8,7 @@
 #include "base/mpi_check.h"
 #include "base/wait.h"
 #include "hw/count.h"
+#include "step/step_impl.h"
 
 /* What the server waits for: requests and the worker's turn; its rows and weights to arrive; its
  * gradients; their norm; what its ranks agree on; the turn of its gradients. */
@@ -28,6 +29,8 @@ struct hps_server_impl {
     bool together;              /* ... all behind the same clock, since they sum dense
                                    gradients in every clock                        */
     long long pause_at;         /* that one, once it is chosen; < 0: not yet       */
+    struct hps_update completed;    /* the update that the last gradients complete */
+    int nheld;                  /* gradients that it has                           */
     double began_s;             /* the run                                         */
     struct at *at;              /* (W)                                             */
     long long *last;            /* (W) clocks of the replay; NULL: none            */
@@ -43,7 +46,7 @@ static void prescribe(struct hps_server *v)
     hps_clock_prescribe(&v->clock, o->opt.replay, o->opt.nreplay);
     o->last = hps_mem_new((size_t)o->W, sizeof *o->last);
     for (int w = 0; w < o->W; w++)
-        o->last[w] = v->clock.finished[w];
+        o->last[w] = v->clock.pushed[w];
     for (long long i = 0; i < o->opt.nreplay; i++)
         o->last[o->opt.replay[i].worker] += o->opt.replay[i].act == HPS_CLOCK_APPLY;
 }
@@ -62,7 +65,7 @@ struct hps_server *hps_server_new(struct hps_step *step, struct hps_feeder *feed
     o->at = hps_mem_new((size_t)W, sizeof *o->at);
     v->impl = o;
     v->worker = hps_mem_new((size_t)W, sizeof *v->worker);
-    hps_clock_init(&v->clock, W, hps_train_staleness(train));
+    hps_clock_init(&v->clock, W, hps_train_staleness(train), train->aggregate);
     if (o->together) hps_clock_sum(&v->clock);
     hps_clock_samples_init(&v->samples, W);
     for (int w = 0; w < W; w++) {
@@ -116,16 +119,18 @@ static bool may(const struct hps_server *v, int w, enum hps_clock_act act)
     return !v->impl->opt.learns || hps_clock_may(&v->clock, (struct hps_clock_event){ w, act });
 }
 
-static void take(struct hps_server *v, int w, enum hps_clock_act act)
+/* The event comes now. Are gradients to be applied? */
+static bool take(struct hps_server *v, int w, enum hps_clock_act act)
 {
     struct hps_server_impl *o = v->impl;
     struct hps_clock_event e = { w, act };
 
-    if (!o->opt.learns) return;
-    hps_clock_take(&v->clock, e);
-    if (!o->opt.records) return;
-    hps_mem_grow(&v->event, &o->event_cap, (size_t)v->nevent + 1, sizeof *v->event);
-    v->event[v->nevent++] = e;
+    if (!o->opt.learns) return false;
+    if (o->opt.records) {
+        hps_mem_grow(&v->event, &o->event_cap, (size_t)v->nevent + 1, sizeof *v->event);
+        v->event[v->nevent++] = e;
+    }
+    return hps_clock_take(&v->clock, e);
 }
 
 void hps_server_forget(struct hps_server *v)
@@ -143,7 +148,7 @@ static bool ends(const struct hps_server *v, int w)
 {
     const struct hps_server_impl *o = v->impl;
 
-    return o->last && v->clock.finished[w] + 1 >= o->last[w];
+    return o->last && v->clock.pushed[w] + 1 >= o->last[w];
 }
 
 /* ---- a clock of a worker ---- */
@@ -236,33 +241,66 @@ static void agreed(struct hps_server *v, int w)
     if (!v->said.status) v->said.status = a->said.status;
     v->said.stop += a->said.stop;
     bool leaves = hps_server_leaves(&a->said, v->impl->together);
-    if (leaves && !ends(v, w)) hps_clock_release(&v->clock);
+    if (leaves && !ends(v, w)) hps_clock_leave_order(&v->clock);
     a->state = APPLIES;
 }
 
-static void apply(struct hps_server *v, int w)
+/* The update that the gradients of worker w complete. */
+static struct hps_update update_of(const struct hps_server *v, int w)
+{
+    const struct hps_server_impl *o = v->impl;
+
+    return (struct hps_update){ v->worker[w].number + w, o->opt.steps.total, 1, o->step->updates,
+                                0 };
+}
+
+/* The worker's gradients are added to those that are held. */
+static void hold(struct hps_server *v, int w)
 {
     struct hps_server_impl *o = v->impl;
     struct hps_channel *c = &o->step->channel[w];
-    struct hps_update u = { v->worker[w].number + w, o->opt.steps.total, 1, o->step->updates++, 0 };
 
     v->work.rows_pushed += hps_ps_rows(c->ps).pushed;
-    hps_region_enter(HPS_REGION_UPDATE, 0);
-    hps_ps_apply(c->ps, 0, u, o->at[w].scale);
-    if (c->dense) {
-        long long stale = hps_dense_staleness(c->dense);
-        hps_staleness_add(&v->staleness, stale);
-        u.staleness = hps_train_slows_stale(o->step->train) ? stale : 0;
-        hps_dense_apply(c->dense, u, o->at[w].scale);
-    }
-    hps_region_leave(HPS_REGION_UPDATE);
+    if (v->clock.aggregate > 1) hps_ps_hold(c->ps, o->at[w].scale);
+    if (c->dense) hps_staleness_add(&v->staleness, hps_dense_staleness(c->dense));
+    if (c->dense) hps_dense_hold(c->dense, o->at[w].scale);
+    o->completed = update_of(v, w);
+    o->nheld++;
+}
+
+/* All gradients that are held are applied, as one sum; where each is alone, those of worker w. */
+static void apply(struct hps_server *v, int w)
+{
+    struct hps_server_impl *o = v->impl;
+    const struct hps_step *s = o->step;
+    struct hps_channel *c = &s->channel[w];
+    struct hps_update u = o->completed;
+
+    struct hps_step_clock t0 = hps_step_apply_begin(o->step, u.step);
+    if (v->clock.aggregate > 1)
+        hps_ps_apply_held(c->ps, u);
+    else
+        hps_ps_apply(c->ps, 0, u, o->at[w].scale);
+    if (c->dense && hps_train_slows_stale(s->train)) u.staleness = hps_dense_staleness(c->dense);
+    if (c->dense) hps_dense_apply_held(s->weights, u);
+    o->step->updates += o->nheld;
+    o->nheld = 0;
+    hps_step_apply_end(o->step, t0);
+}
+
+/* Gradients that are held are applied before their group is full. */
+static void release(struct hps_server *v)
+{
+    /* it may not come where a replay is stopped */
+    if (may(v, 0, HPS_CLOCK_RELEASE)) take(v, 0, HPS_CLOCK_RELEASE);
+    apply(v, 0);
 }
 
 static void sample(struct hps_server *v, bool always)
 {
     double s = v->work.seconds + hps_now_s() - v->impl->began_s;
 
-    if (v->impl->first) hps_clock_samples_take(&v->samples, s, v->clock.finished, always);
+    if (v->impl->first) hps_clock_samples_take(&v->samples, s, v->clock.pushed, always);
 }
 
 /* The worker has finished its clock. */
@@ -273,8 +311,8 @@ static void finish(struct hps_server *v, int w)
     const struct hps_heartbeat *said = &o->at[w].said;
     long long n = batch_of(v, w);
 
-    if (o->opt.learns) apply(v, w);
-    take(v, w, HPS_CLOCK_APPLY);
+    if (o->opt.learns) hold(v, w);
+    if (take(v, w, HPS_CLOCK_APPLY)) apply(v, w);
     v->work.clocks++;
     sample(v, false);
     v->examples += n;
@@ -326,7 +364,7 @@ static void join(struct hps_server *v)
     o->nleft = 0;
     for (int w = 0; w < o->W; w++) {
         bool over = v->worker[w].number >= o->opt.steps.total ||
-                    (o->last && v->clock.finished[w] >= o->last[w]);
+                    (o->last && v->clock.pushed[w] >= o->last[w]);
         o->at[w].state = over ? LEFT : ASKS;
         o->nleft += over;
         if (o->opt.learns && over && !v->clock.left[w]) hps_clock_leave(&v->clock, w);
@@ -361,21 +399,26 @@ static void end_work(struct hps_server *v)
 enum hps_status hps_server_run(struct hps_server *v, hps_server_watch *watch, void *arg)
 {
     struct hps_server_impl *o = v->impl;
+    double idle_s = hps_now_s();                /* since then nobody was served */
 
     join(v);
     begin_work(v);
     while (o->nleft < o->W) {
         int n = 0;
+        if (hps_clock_releases(&v->clock)) release(v);
         for (int w = 0; w < o->W; w++)
             n += look(v, w);
         v->work.npass += n > 0;
         v->work.nserved += n;
         if (watch) o->pause |= watch(v, arg);
         if (v->said.stop || v->said.status) o->pause = true;
+        if (n > 0) idle_s = hps_now_s();
         if (n > 0) continue;
         hps_feeder_poll(o->feeder, true);
-        if (hps_wait_oversubscribed()) hps_sleep_s(20e-6);
+        hps_wait_nap(idle_s);
     }
+    /* what follows, a checkpoint say, is to have all gradients */
+    if (v->clock.held > 0) release(v);
     end_work(v);
     return v->said.status;
 }

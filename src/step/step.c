@@ -178,9 +178,9 @@ static void serve(struct hps_step *s, struct hps_feeder *feeder, bool learns)
     if (!learns) return;
     merge(s);
     float scale = clip_scale(s);
-    hps_region_enter(HPS_REGION_UPDATE, 0);
+    struct hps_step_clock t0 = hps_step_apply_begin(s, s->impl->number);
     hps_ps_apply(s->ps, 0, update_of(s), scale);
-    hps_region_leave(HPS_REGION_UPDATE);
+    hps_step_apply_end(s, t0);
 }
 
 /* Servers apply the gradients, whose norm they need. */

@@ -53,6 +53,10 @@ struct hps_step_clock hps_step_compute_begin(struct hps_step *step,
                                              const struct hps_stage *mine,
                                              enum hps_region region);
 void hps_step_compute_end(struct hps_step *step, struct hps_step_clock begin);
+/* Begin and end the update of a server with the gradients of this step: what an emulated slower one
+ * takes longer for, as its profile says. */
+struct hps_step_clock hps_step_apply_begin(struct hps_step *step, long long number);
+void hps_step_apply_end(struct hps_step *step, struct hps_step_clock begin);
 /* Attribute what a GPU does from here to hps_spans_end to a region of this stage; `busy`: it is
  * computation. */
 void hps_step_span(struct hps_step *step, const struct hps_stage *mine, enum hps_region region,

@@ -132,15 +132,17 @@ void hps_step_slow(struct hps_step *s, bool training)
 }
 
 /* An emulated slower rank computes at full speed and sleeps the rest, so that all of it lasts
- * `slow` times the time on the core. It sleeps in short pieces, between which messages make
- * progress as they would during a computation. Waiting for the core counts as part of the sleep,
- * and what one sleep overshoots is subtracted from the next. */
+ * `slow` times the time on the core. It sleeps in pieces, between which messages make progress as
+ * between the layers of a slow rank; those of a long sleep are long, since many emulated ranks
+ * would fill a core with waking up. Waiting for the core counts as part of the sleep, and what one
+ * sleep overshoots is subtracted from the next. */
 static void sleep_off_debt(struct hps_step *s)
 {
+    const double min_s = 200e-6, max_s = 5e-3;
     struct hps_step_impl *o = s->impl;
     while (o->sleep_debt_s > 50e-6) {
-        double t0 = hps_now_s();
-        hps_sleep_s(fmin(o->sleep_debt_s, 200e-6));
+        double t0 = hps_now_s(), slice_s = fmin(fmax(o->sleep_debt_s / 20, min_s), max_s);
+        hps_sleep_s(fmin(o->sleep_debt_s, slice_s));
         hps_step_poll(s);
         o->sleep_debt_s -= hps_now_s() - t0;
     }
@@ -181,4 +183,18 @@ struct hps_step_clock hps_step_compute_begin(struct hps_step *s, const struct hp
     hps_region_enter(region, r->part);
     hps_step_span(s, r, region, true);
     return now(s);
+}
+
+struct hps_step_clock hps_step_apply_begin(struct hps_step *s, long long number)
+{
+    s->impl->number = number;
+    hps_step_slow(s, true);
+    hps_region_enter(HPS_REGION_UPDATE, 0);
+    return now(s);
+}
+
+void hps_step_apply_end(struct hps_step *s, struct hps_step_clock begin)
+{
+    hps_step_compute_end(s, begin);
+    hps_region_leave(HPS_REGION_UPDATE);
 }

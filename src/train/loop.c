@@ -263,8 +263,7 @@ static void begin_window(struct hps_loop_state *s)
     hps_adapt_begin(s->l->adapt, s->l->step, s->c);
 }
 
-/* At a checkpoint: evaluate the plan; if it stays, begin a new window. Collective. */
-static enum hps_status reconsider(struct hps_loop_state *s)
+enum hps_status hps_loop_reconsider(struct hps_loop_state *s)
 {
     const struct hps_loop *l = s->l;
     if (!l->adapt || s->c->step >= l->steps.total) return HPS_OK;
@@ -355,7 +354,7 @@ static enum hps_status steps(struct hps_loop_state *s, bool *stop)
         if (!st && save_now) st = save(s);
         if (!st) hps_loop_progress(s, false);
         if (!st) st = evaluate(s);
-        if (!st && save_now && !*stop) st = reconsider(s);
+        if (!st && save_now && !*stop) st = hps_loop_reconsider(s);
     }
     return st ? st : save(s);
 }
@@ -378,7 +377,7 @@ static void drop(struct hps_loop_change *change)
 {
     hps_plan_free(change->plan);
     hps_profile_free(change->profile);
-    *change = (struct hps_loop_change){ NULL, NULL };
+    *change = (struct hps_loop_change){ 0 };
 }
 
 /* The next clock of each worker (W). To free. */
@@ -401,7 +400,7 @@ enum hps_status hps_loop_run(const struct hps_loop *l, struct hps_cursor *cursor
         l->data, l->data_opt->shuffle, hps_data_interleaved(l->data_opt), (uint64_t)l->run->seed);
     const struct hps_step *step = l->step;
 
-    *change = (struct hps_loop_change){ NULL, NULL };
+    *change = (struct hps_loop_change){ 0 };
     s.number = clocks_of(cursor, l->steps.W);
     const long long *first = s.number + (step->team->worker > 0 ? step->team->worker : 0);
     struct hps_feeder_opt feed = { l->data, &order, &l->steps, l->data_opt->prefetch, first,
@@ -424,7 +423,10 @@ enum hps_status hps_loop_run(const struct hps_loop *l, struct hps_cursor *cursor
     l->history->status.loss = cursor->train_loss;
     hps_step_agree_done(&s.agree);
     hps_mem_free(s.done);
-    hps_mem_free(s.number);
+    if (change->plan)
+        change->number = s.number;
+    else
+        hps_mem_free(s.number);
     l->step->other_bytes += hps_feeder_bytes(s.feeder);
     hps_feeder_free(s.feeder);
     return st;

@@ -291,7 +291,6 @@ static enum hps_status stretch(struct async *a, bool *stop, bool *over)
     if (a->server) st = hps_server_run(a->server, watch, a);
     if (step->team->nmine > 0) st = work(a);
     struct hps_heartbeat all = meet(a, st);
-    hps_loop_clock_off(s);
     if (all.status) return all.status;
     settle_loss(a);
     struct cut now = take_cut(a);
@@ -300,7 +299,9 @@ static enum hps_status stretch(struct async *a, bool *stop, bool *over)
     if (now.replayed && !now.over) s->reason = "the record ends";
     st = hps_loop_check_loss(s, s->c->step);
     if (!st && (now.save || *stop || *over)) st = save(a);
+    hps_loop_clock_off(s);
     if (!st && now.evaluate && !*over) st = hps_loop_evaluate(s);
+    if (!st && now.save && !*stop && !*over) st = hps_loop_reconsider(s);
     return st;
 }
 
@@ -320,6 +321,7 @@ static enum hps_status begin(struct async *a)
     if (step->team->serves) step->updates *= updates_of_clock(step);
     if (step->team->serves) a->server = hps_server_new(s->l->step, s->feeder, &opt);
     hps_step_agree_init(&a->agree, s->world);
+    if (s->l->adapt) hps_adapt_begin(s->l->adapt, step, s->c);
     return hps_agree(s->world, st);
 }
 
@@ -331,7 +333,7 @@ enum hps_status hps_loop_async(struct hps_loop_state *s)
     bool stop = false, over = s->c->next >= s->l->steps.total;
     enum hps_status st = begin(&a);
 
-    while (!st && !stop && !over)
+    while (!st && !stop && !over && !s->change->plan)
         st = stretch(&a, &stop, &over);
     note_moved(&a);
     hps_served_free(s->l->history->served);
@@ -342,5 +344,5 @@ enum hps_status hps_loop_async(struct hps_loop_state *s)
     HPS_MPI(MPI_Bcast(s->c, (int)sizeof *s->c, MPI_BYTE, 0, s->world));
     s->c->done = s->done;
     s->c->number = s->number;
-    return hps_loop_end(s, stop, over);
+    return s->change->plan ? HPS_OK : hps_loop_end(s, stop, over);
 }

@@ -54,6 +54,8 @@ enum hps_status hps_loop_save(struct hps_loop_state *s);
 enum hps_status hps_loop_finish_saving(struct hps_loop_state *s);
 /* Evaluate, and say how good it is. Collective. */
 enum hps_status hps_loop_evaluate(struct hps_loop_state *s);
+/* At a checkpoint: evaluate the plan; if it stays, begin a new window. Collective. */
+enum hps_status hps_loop_reconsider(struct hps_loop_state *s);
 /* The last line of progress, and why the run stopped. HPS_AGAIN: before it was `over`. Collective.
  */
 enum hps_status hps_loop_end(struct hps_loop_state *s, bool stop, bool over);

@@ -29,6 +29,20 @@ static char *name_of(int server)
     return hps_mem_print("/servers/%d", server);
 }
 
+/* An event as a number of the file. */
+enum { RELEASE = -1 };
+
+static int code_of(struct hps_clock_event e)
+{
+    return e.act == HPS_CLOCK_RELEASE ? RELEASE : 2 * e.worker + (e.act == HPS_CLOCK_APPLY);
+}
+
+static struct hps_clock_event event_of(int code)
+{
+    if (code == RELEASE) return (struct hps_clock_event){ 0, HPS_CLOCK_RELEASE };
+    return (struct hps_clock_event){ code / 2, code % 2 ? HPS_CLOCK_APPLY : HPS_CLOCK_PULL };
+}
+
 /* ---- the head of a file ---- */
 
 static enum hps_status put_facts(struct hps_h5 *h, const struct hps_record_facts *f)
@@ -254,7 +268,7 @@ enum hps_status hps_record_add(struct hps_record *r, long long n,
     enum hps_status st = HPS_OK;
 
     for (long long i = 0; i < n; i++)
-        mine[i] = 2 * event[i].worker + (event[i].act == HPS_CLOCK_APPLY);
+        mine[i] = code_of(event[i]);
     for (int j = 0; j < N; j++)
         if (r->team->server[j] == me) added[j] = n;
     HPS_MPI(MPI_Allreduce(MPI_IN_PLACE, added, N, MPI_LONG_LONG, MPI_SUM, world));
@@ -309,9 +323,8 @@ static enum hps_status get_events(struct hps_h5 *h, const struct hps_record_fact
     *event = hps_mem_new((size_t)*n, sizeof **event);
     if (!st) st = hps_h5_get(h, name, H5T_NATIVE_INT, 0, *n, 0, code);
     for (long long i = 0; !st && i < *n; i++) {
-        enum hps_clock_act act = code[i] % 2 ? HPS_CLOCK_APPLY : HPS_CLOCK_PULL;
-        (*event)[i] = (struct hps_clock_event){ code[i] / 2, act };
-        if (code[i] >= 0 && code[i] / 2 < f->workers) continue;
+        (*event)[i] = event_of(code[i]);
+        if (code[i] >= RELEASE && code[i] / 2 < f->workers) continue;
         HPS_SAY_ALL(HPS_ERROR, "%s: an event is of no worker", h->path);
         st = HPS_DECK;
     }

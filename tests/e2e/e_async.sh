@@ -102,7 +102,34 @@ fresh 'clipped, two servers'
 run 3 1 2 '' 1 --set train.clip=0.05 --set train.synchronization=asp
 close "$loss" "$bsp" 1e-6
 
-for how in asp 'ssp --set train.staleness=2' 'hybrid --set train.staleness=2' \
+fresh 'stopped and on, with an optimizer that counts its updates'
+adam='--set train.optimizer=adam --set train.learning_rate=0.002'
+# shellcheck disable=SC2086 # words
+{
+    run 2 1 1 '' 1 $adam
+    bsp=$loss
+    rm -rf runs
+    run 2 1 1 '' 1 $adam --set train.synchronization=asp --set train.steps=150
+    [ "$code" = 0 ] || fail "it ended with $code"
+    run 2 1 1 '' 1 $adam --set train.synchronization=asp --restart "$(ls runs/census/checkpoint/*)"
+}
+whole
+close "$loss" "$bsp" 1e-6
+fresh 'two gradients as one sum: twice what two workers learn in a clock'
+sgd='--set train.optimizer=sgd --set train.steps=100'
+# shellcheck disable=SC2086 # words
+run 3 2 1 '' 2 $sgd --set train.learning_rate=0.2
+pair=$(number $report test_logloss)
+rm -rf runs
+# shellcheck disable=SC2086 # words
+run 2 1 1 '' 1 $sgd --set train.learning_rate=0.1 --set train.synchronization=asp \
+    --set train.aggregate=2
+close "$(number $report test_logloss)" "$pair" 1e-5
+[ "$(stalest dense)" = 0 ] || fail 'gradients of a group count as updates of each other'
+
+for how in asp 'ssp --set train.staleness=2 --set train.aggregate=3' \
+    'hybrid --set train.staleness=2' \
+    'asp --set train.aggregate=3' \
     'asp --set train.optimizer=adam --set train.learning_rate=0.002' \
     'asp --set train.staleness_rate=inverse'; do
     fresh "three workers, $how"
@@ -189,6 +216,23 @@ stopped --set train.synchronization=asp
 stopped --set train.synchronization=ssp --set train.staleness=5
 [ "$most" -lt 1360 ] || fail "the others came to step $most in spite of the bound"
 
+echo '-- a server that is emulated as slower updates for longer'
+busy() { awk -v a="$(served seconds)" -v b="$(served busy_share)" 'BEGIN { print a * b }'; }
+emulated() { # SLOW: the seconds in which a server has something to do are in $seconds
+    rm -rf runs
+    profile=
+    run 3 2 1 '' 2 --set train.synchronization=asp --set train.steps=100 --set "resources=[
+        {name: worker, emulate: {ranks: \"0-1\"}},
+        {name: server, emulate: {ranks: \"2\", slow: $1}}]" --set storage.server_type=server
+    [ "$code" = 0 ] || fail "it ended with $code"
+    seconds=$(busy)
+}
+emulated 1
+fast=$seconds
+emulated 200
+awk -v a="$fast" -v b="$seconds" 'BEGIN { exit !(b > 3 * a) }' ||
+    fail "busy for $seconds s where it is 200 times slower, $fast s where it is not"
+
 echo '-- refused'
 refuse() { # PATTERN RANKS ARGUMENT...
     pattern=$1 n=$2
@@ -200,10 +244,15 @@ refuse 'hybrid needs servers' 2 --set train.synchronization=hybrid --set train.s
 refuse 'staleness: is a bound for ssp and hybrid, not for bsp' 2 --set train.staleness=1
 refuse 'staleness' 2 --set train.synchronization=ssp --set train.staleness=-1
 set -- --set storage.servers=1 --set train.synchronization=asp
-refuse 'schedule.replan is for bsp' 2 "$@" --set schedule.replan=true \
-    --set checkpoint.interval_steps=5
+refuse 'record: a record is of one plan' 2 "$@" --set schedule.replan=true \
+    --set checkpoint.interval_steps=5 --set train.record=true
 refuse 'schedule.trial_steps is for bsp' 2 "$@" --set schedule.trial_steps=5
 refuse 'lamb needs the norm of a layer' 2 "$@" --set train.optimizer=lamb
+refuse 'aggregate: is for workers that do not wait' 2 --set train.aggregate=2
+refuse 'at most 3' 2 --set storage.servers=1 --set train.synchronization=ssp \
+    --set train.staleness=2 --set train.aggregate=4
+refuse 'inverse is for gradients that are applied one by one' 2 "$@" --set train.aggregate=2 \
+    --set train.staleness_rate=inverse
 refuse 'clip: is not for hybrid' 2 --set storage.servers=1 --set train.synchronization=hybrid \
     --set train.staleness=1 --set train.clip=1
 verdict

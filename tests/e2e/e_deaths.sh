@@ -36,7 +36,8 @@ awk -v seed="$seed" -v world="$world" '
             $0 = line[1 + int(rand() * NR)]
             print "one", world, $1, $2, $3, $4, 1 + int(rand() * $5), how[h]
         }
-        print "delay", world, seed % 2 ? "train" : "apart", $2, seed
+        split("train apart served", of, " ")
+        print "delay", world, of[1 + int(seed / 3) % 3], $2, seed
         print "delay", world, "eval", $2, seed
     }' counts >drawn
 agreed() { # VERB: rank, whose, number of one of its last such calls but one

@@ -65,6 +65,21 @@ changes 2 two.yaml --set schedule.throughput_limit=1e6
 changes 3 three.yaml
 changes 4 four.yaml --set train.eval_interval_steps=14
 
+echo '-- between two clocks of workers that do not wait for each other'
+apart() { # RANKS DECK WORKERS
+    rm -rf apart
+    # shellcheck disable=SC2086
+    expect 0 'the plan changes' ranks "$1" train "$2" $replan --set train.steps=84 \
+        --set storage.servers=1 --set storage.server_type=fast --set train.synchronization=asp \
+        --set "train.workers=$3" --set schedule.throughput_limit=1e6 --set run.directory=apart
+    [ "$(number apart/report.json examples)" = 21504 ] || fail 'a batch was lost, or done twice'
+    [ "$(plans_of apart/report.json last_step | tail -n 1)" = 84 ] || fail 'plans lack steps'
+}
+apart 3 two.yaml 1
+close "$(number apart/report.json train_loss)" "$loss" 1e-4
+apart 5 three.yaml 2
+close "$(number apart/report.json test_auc)" "$(number $report test_auc)" 0.01
+
 echo '-- the run goes on from a checkpoint of the second plan'
 cp runs/census_mixed/plan.json before.json
 rm runs/census_mixed/checkpoint/step_000000084.h5

@@ -16,8 +16,9 @@
 # HPS_LAUNCHER_FLAGS: words for a launcher that ends nobody, whatever becomes of a rank; its code is
 # its own then. HPS_DEATH_KEEP=DIR: where runs that went wrong are kept.
 
-# `apart` is `train` on ranks that share no memory.
-verbs='train apart check plan eval'
+# `apart` is `train` on ranks that share no memory, `served` on one that trains, with servers, whose
+# messages are of asynchronous workers.
+verbs='train apart served check plan eval'
 most_s=${HPS_DEATH_SECONDS:-240}    # a run that lasts longer hangs
 step=run/checkpoint/step_000000002.h5
 
@@ -34,23 +35,27 @@ program() {
 
 # run_verb VERB RANKS ARGUMENT...: in a folder that looks like the world
 run_verb() {
-    hps_verb=$1 hps_n=$2
+    hps_verb=$1 hps_n=$2 hps_plan=plan.$2.json
     shift 2
     case $hps_verb in
     train) set -- train deck.yaml "$@" ;;
     apart) set -- train deck.yaml "$@" && export HETERPS_SHARED_MEMORY=0 ;;
+    served)
+        hps_plan=plan.1.json
+        set -- train deck.yaml --set storage.servers=$((hps_n - 1)) \
+            --set train.synchronization=asp "$@" ;;
     check) set -- train deck.yaml --check "$@" ;;
     plan) set -- plan deck.yaml --json p.json "$@" ;;
     eval) set -- eval deck.yaml --checkpoint $step --predictions told.h5 --json told.json "$@" ;;
     *) echo "deaths.sh: no verb $1" >&2; return 64 ;;
     esac
-    program "$hps_n" "$@" --set "schedule.plan=plan.$hps_n.json"
+    program "$hps_n" "$@" --set "schedule.plan=$hps_plan"
 }
 
 # results VERB: what must be the same in the end, whatever happened before
 results() {
     case $1 in
-    train | apart)
+    train | apart | served)
         for hps_key in steps examples train_loss test_auc test_logloss; do
             number run/report.json $hps_key
         done
@@ -104,13 +109,16 @@ made() {
 # layout RANKS: one stage, or two where there are enough
 layout() {
     case $1 in
-    2) plan_file 8 '' 2 ;;
+    1 | 2) plan_file 8 '' "$1" ;;
     3) plan_file 8 4 '1 2' ;;
     *) plan_file 8 4 '2 2' ;;
     esac
 }
 
-# The files of all runs, and in before.RANKS those of a run that came to step 2.
+# before VERB: whose run to step 2 it goes on from
+before() { case $1 in served) echo served ;; *) echo train ;; esac; }
+
+# The files of all runs, and in before.VERB.RANKS those of a run that came to step 2.
 make_world() {
     world=$1
     shift
@@ -125,13 +133,15 @@ make_world() {
         --set schedule.method=single:cpu --set schedule.profile=
     cp first/profile.json profile.json
     rm -r first
-    for n in "$@"; do
+    for n in 1 "$@"; do
         layout "$n" >"plan.$n.json"
     done
     for n in "$@"; do
-        made run_verb train "$n" --set train.steps=2
-        rm out err
-        mv run "$world/before.$n"
+        for verb in train served; do
+            made run_verb $verb "$n" --set train.steps=2
+            rm out err
+            mv run "$world/before.$verb.$n"
+        done
     done
     for n in "$@"; do
         for verb in $verbs; do
@@ -156,7 +166,8 @@ undisturbed() {
 # enter: a scratch copy, and memory that ranks share where it can be seen; leave: away with it
 enter() {
     scratch=$(mktemp -d "$world/tmp/XXXXXX") && cp -R "$world/world/." "$scratch" &&
-        cp -R "$world/before.$n" "$scratch/run" && cd "$scratch" && mkdir shm || exit 1
+        cp -R "$world/before.$(before "$verb").$n" "$scratch/run" &&
+        cd "$scratch" && mkdir shm || exit 1
     export OMPI_MCA_btl_vader_backing_directory="$scratch/shm"
 }
 leave() {
@@ -245,7 +256,7 @@ next_run() {
     run_verb "$verb" "$n" >out 2>"$scratch.next" ||
         echo "the next run ended with $?: $(grep error: "$scratch.next")"
     case $verb in
-    train | apart) grep -q 'going on from\|the run is finished' "$scratch.next" ||
+    train | apart | served) grep -q 'going on from\|the run is finished' "$scratch.next" ||
         echo 'the next run began anew' ;;
     esac
     results "$verb" | cmp -s - "$world/ref/$verb.$n" || echo 'the next run has another result'

@@ -175,9 +175,9 @@ bool WRAP(hps_clock_may)(const struct hps_clock *clock, struct hps_clock_event e
     return may;
 }
 
-void REAL(hps_clock_take)(struct hps_clock *clock, struct hps_clock_event event);
-void WRAP(hps_clock_take)(struct hps_clock *clock, struct hps_clock_event event);
-void WRAP(hps_clock_take)(struct hps_clock *clock, struct hps_clock_event event)
+bool REAL(hps_clock_take)(struct hps_clock *clock, struct hps_clock_event event);
+bool WRAP(hps_clock_take)(struct hps_clock *clock, struct hps_clock_event event);
+bool WRAP(hps_clock_take)(struct hps_clock *clock, struct hps_clock_event event)
 {
     struct interleaved_rank *r = me();
 
@@ -185,7 +185,7 @@ void WRAP(hps_clock_take)(struct hps_clock *clock, struct hps_clock_event event)
         ledger_apply(&interleaved.ledger, r->server, event.worker);
     if (r->nevent == INTERLEAVED_EVENTS) HPS_DIE("too many events");
     r->event[r->nevent++] = event;
-    REAL(hps_clock_take)(clock, event);
+    return REAL(hps_clock_take)(clock, event);
 }
 
 /* The number that server j of N gives to a row, by its own. */
@@ -217,17 +217,6 @@ void WRAP(hps_versions_pull)(const struct hps_versions *v, struct hps_pulled *p,
 {
     check_versions(v, n, row);
     REAL(hps_versions_pull)(v, p, n, row);
-}
-
-void REAL(hps_versions_apply)(struct hps_versions *v, struct hps_pulled *p, const int *row,
-                              struct hps_staleness *s);
-void WRAP(hps_versions_apply)(struct hps_versions *v, struct hps_pulled *p, const int *row,
-                              struct hps_staleness *s);
-void WRAP(hps_versions_apply)(struct hps_versions *v, struct hps_pulled *p, const int *row,
-                              struct hps_staleness *s)
-{
-    check_versions(v, p->n, row);
-    REAL(hps_versions_apply)(v, p, row, s);
 }
 
 void REAL(hps_slice_forward)(struct hps_slice *slice, int slot, const struct hps_feed *feed,

@@ -1,6 +1,7 @@
 /* t_clock: workers and servers that follow the clocks never wait for each other in a ring, whatever
  * the order of arrival, prescribed or drawn; no worker has rows of a server on which another is
- * further behind than the bound; each gradient is applied once; a record of an order prescribes it;
+ * further behind than the bound; each gradient is applied once, alone or in a group of several,
+ * which servers hold until it is full or released; a record of an order prescribes it;
  * servers that draw draw the same. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +27,9 @@ struct worker {
 };
 struct server {
     struct hps_clock clock;
-    long long version[MAX_W];           /* gradients of each worker that were applied */
+    long long version[MAX_W];           /* gradients that came of each worker         */
+    long long applied[MAX_W];           /* of them those of full groups               */
+    int group;                          /* gradients in the one that is not           */
     struct hps_clock_event event[MAX_EVENTS];
     int n;
 };
@@ -34,6 +37,7 @@ struct world {
     int W, N;
     long long staleness;
     bool sums;                          /* all workers sum something in each clock    */
+    int aggregate;
     struct worker worker[MAX_W];
     struct server server[MAX_N];
     uint64_t key, draws;
@@ -59,12 +63,13 @@ static void world_init(struct world *x, uint64_t seed, uint64_t draw)
     x->N = 1 + below(x, MAX_N);
     x->staleness = below(x, 5) - 1;
     x->sums = below(x, 3) == 0;
+    x->aggregate = 1 + (x->staleness < 0 ? below(x, 4) : below(x, (int)x->staleness + 1));
     for (int w = 0; w < x->W; w++) {
         x->worker[w].last = x->sums ? 1 + MAX_C / 2 : 1 + below(x, MAX_C);
         begin_clock(x, &x->worker[w]);
     }
     for (int j = 0; j < x->N; j++) {
-        hps_clock_init(&x->server[j].clock, x->W, x->staleness);
+        hps_clock_init(&x->server[j].clock, x->W, x->staleness, x->aggregate);
         if (x->sums) hps_clock_sum(&x->server[j].clock);
         if (draw) hps_clock_draw(&x->server[j].clock, draw);
     }
@@ -83,10 +88,15 @@ static bool has_all(const struct world *x, const bool *of)
     return true;
 }
 
-static void note(struct server *s, struct hps_clock_event e)
+static void note(struct world *x, struct server *s, struct hps_clock_event e)
 {
-    hps_clock_take(&s->clock, e);
+    bool applies = e.act == HPS_CLOCK_APPLY && ++s->group == x->aggregate;
+
+    assert_int_equal(hps_clock_take(&s->clock, e), applies);
     s->event[s->n++] = e;
+    if (!applies) return;
+    memcpy(s->applied, s->version, sizeof s->applied);
+    s->group = 0;
 }
 
 /* Has the sum of the clock before come to worker w, for which all must have begun that clock? */
@@ -109,8 +119,8 @@ static bool serve(struct world *x, int j, int w)
     if (!is_summed(x, k)) return false;
     if (k->asks[j] && hps_clock_may(&s->clock, pull)) {
         for (int v = 0; v < x->W && x->staleness >= 0; v++)
-            assert_true(s->clock.left[v] || s->version[v] >= k->clock - x->staleness);
-        note(s, pull);
+            assert_true(s->clock.left[v] || s->applied[v] >= k->clock - x->staleness);
+        note(x, s, pull);
         k->asks[j] = false;
         k->has[j] = true;
         for (int i = 0; i < x->N && has_all(x, k->has); i++)
@@ -119,7 +129,7 @@ static bool serve(struct world *x, int j, int w)
     }
     if (!k->sent[j] || !hps_clock_may(&s->clock, apply)) return false;
     assert_int_equal(s->version[w]++, k->clock);
-    note(s, apply);
+    note(x, s, apply);
     if (k->clock + 1 == k->last) hps_clock_leave(&s->clock, w);
     k->sent[j] = false;
     for (int i = 0; i < x->N; i++)
@@ -210,7 +220,7 @@ static void the_bound_is_reached(void **state)
 
     (void)state;
     for (long long bound = 0; bound <= 3; bound++) {
-        hps_clock_init(&x, 2, bound);
+        hps_clock_init(&x, 2, bound, 1);
         for (long long c = 0; c <= bound; c++) {
             assert_true(hps_clock_may(&x, pull));
             hps_clock_take(&x, pull);
@@ -232,6 +242,32 @@ static void the_bound_is_reached(void **state)
     }
 }
 
+/* Gradients wait for others; released, they are applied before there are M, by a record too. */
+static void held_gradients_are_released(void **state)
+{
+    struct hps_clock x;
+    struct hps_clock_event all[] = { { 0, HPS_CLOCK_PULL }, { 0, HPS_CLOCK_APPLY },
+                                     { 0, HPS_CLOCK_RELEASE }, { 1, HPS_CLOCK_PULL } };
+
+    (void)state;
+    for (int recorded = 0; recorded <= 1; recorded++) {
+        hps_clock_init(&x, 2, 2, 3);
+        if (recorded) hps_clock_prescribe(&x, all, 4);
+        assert_false(hps_clock_may(&x, all[2]));        /* nothing is held */
+        assert_false(hps_clock_take(&x, all[0]));
+        assert_false(hps_clock_releases(&x));
+        assert_false(hps_clock_take(&x, all[1]));
+        assert_int_equal(x.finished[0], 0);
+        assert_int_equal(hps_clock_releases(&x), recorded);
+        assert_int_equal(hps_clock_may(&x, all[3]), !recorded);
+        assert_true(hps_clock_take(&x, all[2]));
+        assert_int_equal(x.finished[0], 1);
+        assert_int_equal(x.held, 0);
+        assert_true(hps_clock_may(&x, all[3]));
+        hps_clock_done(&x);
+    }
+}
+
 static int nothing_held(void **state)
 {
     (void)state;
@@ -245,6 +281,7 @@ int main(void)
         cmocka_unit_test_teardown(servers_draw_the_same, nothing_held),
         cmocka_unit_test_teardown(a_record_is_followed, nothing_held),
         cmocka_unit_test_teardown(the_bound_is_reached, nothing_held),
+        cmocka_unit_test_teardown(held_gradients_are_released, nothing_held),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

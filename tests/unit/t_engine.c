@@ -206,6 +206,9 @@ static void without_constants(void **state)
     p->sync[1] = 1e-3 * plan->stage[0].ct * p->batch;
     hps_cost_of(plan, p);
     assert_true(hps_engine_of(plan, p).step_s == alone);    /* nobody to sum with */
+    p->server_dense = true;                                 /* but all is pulled, all pushed */
+    with = hps_engine_of(plan, p).step_s;
+    assert_true(fabs(with - alone - 4 * 2 * p->sync[1]) < 1e-12 * with);
     hps_plan_free(plan);
     hps_profile_free(p);
 }

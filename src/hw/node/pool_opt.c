@@ -24,7 +24,7 @@ const struct hps_field hps_resource_emulate_fields[] = {
     { "ranks", HPS_TEXT, offsetof(struct hps_resource_opt, emulate_ranks), "\"\"", 0, 0, NULL, "",
       "that are a type of their own: \"1-3,5\"; none: this run has none of it" },
     { "slow", HPS_REAL, offsetof(struct hps_resource_opt, emulate_slow), "1", 1, 1e6, NULL, "",
-      "their computation lasts this many times as long" },
+      "their computation, of a server its updates, lasts this many times as long" },
     { "late", HPS_TEXT, offsetof(struct hps_resource_opt, emulate_late), "\"\"", 0, 0, NULL, "",
       "of these, where slow is above 1, the ranks that are slower in a run than when measured" },
     { "late_slow", HPS_REAL, offsetof(struct hps_resource_opt, emulate_late_slow), "1", 1, 1e6,

@@ -309,6 +309,14 @@ void hps_exchange_apply_some(struct hps_exchange *p, const struct hps_rule *rule
     p->dev->ops->sync(p->dev);                  /* what it reads is the caller's, or scratch */
 }
 
+const float *hps_exchange_merged(struct hps_exchange *p)
+{
+    assert(p->pushed || p->r->nmerge == 0);
+    sum_up(p);
+    p->dev->ops->sync(p->dev);
+    return sums_of(p).row;
+}
+
 bool hps_exchange_arrived(struct hps_exchange *p)
 {
     return !p->ops || p->ops->arrived(p);

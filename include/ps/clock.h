@@ -48,8 +48,8 @@ struct hps_clock {
 void hps_clock_init(struct hps_clock *clock, int W, long long staleness, int aggregate);
 void hps_clock_done(struct hps_clock *clock);
 /* Workers sum dense gradients in every clock: none goes on to its next event before all have pulled
- * for the clocks that it has pushed for. Its gradients could not come before, nor could its requests
- * be relied on. */
+ * for the clocks that it has pushed for. Its gradients could not come before, nor could its
+ * requests be relied on. */
 void hps_clock_sum(struct hps_clock *clock);
 /* Worker w has finished so many clocks, of a run that goes on. */
 void hps_clock_set(struct hps_clock *clock, int w, long long finished);

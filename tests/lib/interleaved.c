@@ -72,16 +72,19 @@ static void draw_deck(struct interleaved *x)
 
     x->synchronization = modes[below(6)];
     x->staleness = strcmp(x->synchronization, "asp") == 0 ? 0 : below(5);
+    int most = strcmp(x->synchronization, "asp") == 0 ? 4 : (int)x->staleness + 1;
+    int aggregate = !inverse && most > 1 && one_in(3) ? 1 + below(most) : 1;
     bool clip = one_in(4) && strcmp(x->synchronization, "hybrid") != 0;
     snprintf(x->deck, sizeof x->deck,
              "model: [{name: e, type: embedding, slots: all, dim: 1, combine: sum, init_std: 0,"
              " exchange: %s}, {name: x, type: dense_input}, {name: h, type: fc, width: 1},"
              " {name: a, type: add, inputs: [e, h]}, {name: l, type: logistic}]\n"
              "train: {optimizer: sgd, learning_rate: 1e-7, workers: %d, synchronization: %s,"
-             " staleness: %lld, staleness_rate: %s, clip: %d, interleaving: %d,"
+             " staleness: %lld, staleness_rate: %s, aggregate: %d, clip: %d, interleaving: %d,"
              " eval_interval_steps: %d, log_interval_seconds: 1e6}\n",
              one_in(4) ? "bags" : "rows", x->W, x->synchronization, x->staleness,
-             inverse ? "inverse" : "none", clip ? 1000 : 0, one_in(5) ? 1 + below(1000) : 0,
+             inverse ? "inverse" : "none", aggregate, clip ? 1000 : 0,
+             one_in(5) ? 1 + below(1000) : 0,
              x->test_every);
 }
 
@@ -159,7 +162,8 @@ static void make_ledger(struct interleaved *x)
     bool sums = hps_train_sums_dense(&x->train), bsp = !hps_train_is_async(&x->train);
 
     *l = (struct ledger){ .W = x->W, .N = x->N, .rows = NSLOT * BUCKETS, .ndense = D + 1,
-                          .staleness = hps_train_staleness(&x->train), .all_rows = bsp,
+                          .staleness = hps_train_staleness(&x->train),
+                          .aggregate = x->train.aggregate, .all_rows = bsp,
                           .all_dense = sums, .inverse = hps_train_slows_stale(&x->train),
                           .rate = x->train.learning_rate };
     for (long long k = 0; k < x->steps.total; k = hps_steps_next(&x->steps, k), l->nclock++)

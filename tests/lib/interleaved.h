@@ -11,7 +11,7 @@
 #include "sample.h"
 #include "train/loop.h"
 
-enum { INTERLEAVED_EVENTS = 2 * LEDGER_W * LEDGER_CLOCKS };
+enum { INTERLEAVED_EVENTS = 3 * LEDGER_W * LEDGER_CLOCKS };
 
 struct interleaved_rank {
     int server, worker;                 /* -1: it is none                                   */

@@ -182,10 +182,12 @@ bool WRAP(hps_clock_take)(struct hps_clock *clock, struct hps_clock_event event)
     struct interleaved_rank *r = me();
 
     if (event.act == HPS_CLOCK_APPLY)
-        ledger_apply(&interleaved.ledger, r->server, event.worker);
+        ledger_push(&interleaved.ledger, r->server, event.worker);
     if (r->nevent == INTERLEAVED_EVENTS) HPS_DIE("too many events");
     r->event[r->nevent++] = event;
-    return REAL(hps_clock_take)(clock, event);
+    bool applies = REAL(hps_clock_take)(clock, event);
+    if (applies) ledger_apply(&interleaved.ledger, r->server, event.act == HPS_CLOCK_RELEASE);
+    return applies;
 }
 
 /* The number that server j of N gives to a row, by its own. */

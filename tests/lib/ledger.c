@@ -41,9 +41,9 @@ void ledger_pull(struct ledger *l, int j, int w)
 {
     struct ledger_server *s = &l->server[j];
 
-    if (s->npull[w] != s->napply[w] || ledger_is_over(l, j, w))
+    if (s->npull[w] != s->npush[w] || ledger_is_over(l, j, w))
         HPS_DIE("server %d: worker %d pulls once more, after %lld pulls and %lld gradients", j, w,
-                s->npull[w], s->napply[w]);
+                s->npull[w], s->npush[w]);
     check_bound(l, j, w);
     struct ledger_state *mine = &s->pulled[w][s->npull[w] % LEDGER_KEPT];
     *mine = s->now;
@@ -51,11 +51,11 @@ void ledger_pull(struct ledger *l, int j, int w)
 }
 
 /* Of W workers each other one has at most staleness gradients before the clock's, that one, and as
- * many behind. */
+ * many behind; and some of the worker's own were held. */
 static void check_stale(struct ledger *l, long long stale, int row)
 {
     if (stale > l->stalest) l->stalest = stale;
-    if (l->staleness >= 0 && stale > (l->W - 1) * (2 * l->staleness + 1))
+    if (l->staleness >= 0 && stale > (l->W - 1) * (2 * l->staleness + 1) + l->aggregate - 1)
         HPS_DIE("a gradient of row %d is %lld late", row, stale);
 }
 
@@ -64,18 +64,28 @@ static double rate_of(const struct ledger *l, uint32_t stale)
     return l->inverse && stale > 1 ? l->rate / stale : l->rate;
 }
 
-void ledger_apply(struct ledger *l, int j, int w)
+void ledger_push(struct ledger *l, int j, int w)
 {
     struct ledger_server *s = &l->server[j];
+    const struct ledger_grad *g = &l->grad[w][s->npush[w]];
+    const struct ledger_state *had = &s->pulled[w][s->npush[w] % LEDGER_KEPT];
+
+    if (s->npull[w] != s->npush[w] + 1)
+        HPS_DIE("server %d: a gradient of worker %d too many", j, w);
+    for (int r = 0; r < l->rows; r++)
+        if (g->hit[r]) check_stale(l, s->now.version[r] - had->version[r], r);
+    s->held[s->nheld++] = w;
+    s->npush[w]++;
+}
+
+static void apply(const struct ledger *l, struct ledger_server *s, int w)
+{
     const struct ledger_grad *g = &l->grad[w][s->napply[w]];
     const struct ledger_state *had = &s->pulled[w][s->napply[w] % LEDGER_KEPT];
 
-    if (s->npull[w] != s->napply[w] + 1)
-        HPS_DIE("server %d: a gradient of worker %d too many", j, w);
     for (int r = 0; r < l->rows; r++) {
         if (!g->hit[r]) continue;
         uint32_t stale = s->now.version[r]++ - had->version[r];
-        check_stale(l, stale, r);
         s->now.row[r] -= rate_of(l, stale) * g->row[r];
     }
     double rate = rate_of(l, s->now.dense_version++ - had->dense_version);
@@ -84,9 +94,20 @@ void ledger_apply(struct ledger *l, int j, int w)
     s->napply[w]++;
 }
 
+void ledger_apply(struct ledger *l, int j, bool early)
+{
+    struct ledger_server *s = &l->server[j];
+
+    if (early ? s->nheld >= l->aggregate : s->nheld != l->aggregate)
+        HPS_DIE("server %d applies %d gradients together", j, s->nheld);
+    for (int i = 0; i < s->nheld; i++)
+        apply(l, s, s->held[i]);
+    s->nheld = 0;
+}
+
 bool ledger_is_over(const struct ledger *l, int j, int w)
 {
-    return l->server[j].napply[w] >= l->nclock;
+    return l->server[j].npush[w] >= l->nclock;
 }
 
 const struct ledger_state *ledger_now(const struct ledger *l, int j)

@@ -27,13 +27,15 @@ struct ledger_state {
 struct ledger_server {
     struct ledger_state now;
     struct ledger_state pulled[LEDGER_W][LEDGER_KEPT];  /* by worker, the last clocks   */
-    long long npull[LEDGER_W], napply[LEDGER_W];
+    long long npull[LEDGER_W], npush[LEDGER_W], napply[LEDGER_W];   /* of each worker */
+    int nheld, held[LEDGER_W * LEDGER_CLOCKS];  /* workers whose gradients are not applied yet  */
 };
 
 struct ledger {
     int W, N, rows, ndense;
     long long nclock;                   /* of each worker                                       */
     long long staleness;                /* the bound; < 0: none                                 */
+    int aggregate;                      /* gradients that are applied together                  */
     bool inverse;                       /* rates are divided by the staleness                   */
     bool all_rows, all_dense;           /* all workers' gradients of a clock are applied at once:
                                            then these servers' states are not the account       */
@@ -48,10 +50,12 @@ struct ledger {
 /* The gradients are filled in: what all workers together have after each clock. */
 void ledger_begin(struct ledger *l);
 
-/* Server j lets worker w pull for its next clock, or applies its gradients of that clock. Dies
- * where another worker is further behind than the bound, or a worker is not at this event. */
+/* Server j lets worker w pull for its next clock; has its gradients of that clock; applies all that
+ * it has. Dies where another worker is further behind than the bound, where a worker is not at this
+ * event, where gradients of another number are applied together (`early`: of fewer). */
 void ledger_pull(struct ledger *l, int j, int w);
-void ledger_apply(struct ledger *l, int j, int w);
+void ledger_push(struct ledger *l, int j, int w);
+void ledger_apply(struct ledger *l, int j, bool early);
 /* Has worker w no clock left, by this server's count? */
 bool ledger_is_over(const struct ledger *l, int j, int w);
 

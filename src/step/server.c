@@ -291,8 +291,8 @@ static void apply(struct hps_server *v, int w)
 /* Gradients that are held are applied before their group is full. */
 static void release(struct hps_server *v)
 {
-    /* it may not come where a replay is stopped */
-    if (may(v, 0, HPS_CLOCK_RELEASE)) take(v, 0, HPS_CLOCK_RELEASE);
+    if (!may(v, 0, HPS_CLOCK_RELEASE)) return;      /* not here, in the order of a replay */
+    take(v, 0, HPS_CLOCK_RELEASE);
     apply(v, 0);
 }
 
@@ -324,6 +324,8 @@ static void finish(struct hps_server *v, int w)
     o->at[w].state = LEFT;
     o->nleft++;
     if (o->opt.learns) hps_clock_leave(&v->clock, w);
+    /* it comes back, so that the others must not get ahead of what it has pushed */
+    if (v->clock.held > 0 && k->number < o->opt.steps.total) release(v);
 }
 
 /* Do for worker w what can be done now. Has anything been done? */

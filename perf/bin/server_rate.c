@@ -116,8 +116,9 @@ static void apply(struct bench *b)
         hps_opt_rule(&b->train, &b->net.table[0].override, hps_update_of(0, b->nstep));
 
     if (!b->serves) return;
-    hps_versions_apply(&b->versions, &b->pulled, b->step->merged_host, &b->staleness);
+    hps_versions_push(&b->versions, &b->pulled, b->step->merged_host, &b->staleness);
     hps_exchange_apply(b->exchange, &rule);
+    hps_versions_apply(&b->versions, (size_t)b->step->nmerge, b->step->merged_host, NULL);
 }
 
 /* ---- a step ---- */

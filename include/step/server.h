@@ -48,8 +48,9 @@ struct hps_server_opt {
     const long long *number;    /* (W) the clock that each worker begins with; NULL: the first   */
     bool records;
     long long nreplay;          /* the order of events is this ...                               */
-    const struct hps_clock_event *replay;   /* ... (nreplay), borrowed; NULL: as they come. When
-                                               it ends, workers pause                            */
+    const struct hps_clock_event *replay;   /* ... (nreplay), borrowed; NULL: as they come       */
+    long long ncut;             /* then workers pause behind ...                                 */
+    const long long *cut;       /* ... so many events, ascending; the last cut is behind all     */
 };
 
 /* What to do now and then during a run: ask workers to pause by returning true, for longer than one

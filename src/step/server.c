@@ -30,21 +30,23 @@ struct hps_server_impl {
     long long pause_at;         /* that one, once it is chosen; < 0: not yet       */
     double began_s;             /* the run                                         */
     struct at *at;              /* (W)                                             */
-    long long *last;            /* (W) clocks of the replay; NULL: none            */
+    long long *last;            /* (W) clocks up to the replay's next cut; NULL: no replay */
     size_t event_cap;
     int W, nleft;
 };
 
-/* Count each worker's clocks in the replay, so that it pauses behind the last one. */
-static void prescribe(struct hps_server *v)
+/* Count each worker's clocks up to the next cut of the replay, so that it pauses behind the last
+ * one: what happens at a cut then happens at the same moment. */
+static void count_to_cut(struct hps_server *v)
 {
     struct hps_server_impl *o = v->impl;
+    long long end = o->opt.nreplay;
 
-    hps_clock_prescribe(&v->clock, o->opt.replay, o->opt.nreplay);
-    o->last = hps_mem_new((size_t)o->W, sizeof *o->last);
+    for (long long k = o->opt.ncut; k-- > 0 && o->opt.cut[k] > v->clock.n;)
+        end = o->opt.cut[k];
     for (int w = 0; w < o->W; w++)
         o->last[w] = v->clock.finished[w];
-    for (long long i = 0; i < o->opt.nreplay; i++)
+    for (long long i = v->clock.n; i < end; i++)
         o->last[o->opt.replay[i].worker] += o->opt.replay[i].act == HPS_CLOCK_APPLY;
 }
 
@@ -68,7 +70,10 @@ struct hps_server *hps_server_new(struct hps_step *step, struct hps_feeder *feed
         v->worker[w].number = opt->number ? opt->number[w] : 0;
         hps_clock_set(&v->clock, w, hps_steps_clock(&opt->steps, v->worker[w].number));
     }
-    if (opt->replay) prescribe(v);
+    if (opt->replay) {
+        o->last = hps_mem_new((size_t)W, sizeof *o->last);
+        hps_clock_prescribe(&v->clock, opt->replay, opt->nreplay);
+    }
     if (opt->learns && train->interleaving > 0)
         hps_clock_draw(&v->clock, (uint64_t)train->interleaving);
     return v;
@@ -137,7 +142,7 @@ bool hps_server_replayed(const struct hps_server *v)
     return v->impl->opt.replay && v->clock.n >= v->impl->opt.nreplay;
 }
 
-/* Is this clock the worker's last one in the replay? */
+/* Is this clock the worker's last one before the replay's next cut? */
 static bool ends(const struct hps_server *v, int w)
 {
     const struct hps_server_impl *o = v->impl;
@@ -319,6 +324,7 @@ static void join(struct hps_server *v)
     o->pause = false;
     o->pause_at = -1;
     o->nleft = 0;
+    if (o->last) count_to_cut(v);
     for (int w = 0; w < o->W; w++) {
         bool over = v->worker[w].number >= o->opt.steps.total ||
                     (o->last && v->clock.finished[w] >= o->last[w]);

@@ -108,6 +108,7 @@ static bool watch(const struct hps_server *server, void *arg)
     a->evaluate |= l->test && hps_loop_passes(a->cut, now, l->train->eval_interval_steps);
     a->save |= hps_loop_passes(a->cut, now, l->ckpt->interval_steps) ||
                (every_s > 0 && hps_now_s() - s->saved_s >= every_s);
+    if (l->replay) return s->reason != NULL;    /* cuts are those of the record */
     return s->reason != NULL || a->save || a->evaluate;
 }
 
@@ -270,11 +271,9 @@ static enum hps_status record(struct async *a)
 static enum hps_status save(struct async *a)
 {
     struct hps_loop_state *s = a->s;
-    enum hps_status st = HPS_OK;
 
     if (s->begun == s->c->step) return HPS_OK;
-    if (s->l->record) st = record(a);
-    if (!st) st = hps_loop_save(s);
+    enum hps_status st = hps_loop_save(s);
     return st ? st : hps_loop_finish_saving(s);
 }
 
@@ -298,6 +297,7 @@ static enum hps_status stretch(struct async *a, bool *stop, bool *over)
     *over = now.over;
     if (now.replayed && !now.over) s->reason = "the record ends";
     st = hps_loop_check_loss(s, s->c->step);
+    if (!st && s->l->record) st = record(a);
     if (!st && (now.save || *stop || *over)) st = save(a);
     if (!st && now.evaluate && !*over) st = hps_loop_evaluate(s);
     return st;
@@ -308,9 +308,16 @@ static enum hps_status begin(struct async *a)
     struct hps_loop_state *s = a->s;
     struct hps_step *step = s->l->step;
     struct hps_server_opt opt = { .steps = s->l->steps, .learns = true, .number = s->number,
-                                  .records = s->l->record != NULL, .nreplay = s->l->nreplay,
-                                  .replay = s->l->replay };
+                                  .records = s->l->record != NULL };
+    const struct hps_record_events *replay = s->l->replay;
     enum hps_status st = HPS_OK;
+
+    if (replay) {
+        opt.nreplay = replay->n;
+        opt.replay = replay->event;
+        opt.ncut = replay->ncut;
+        opt.cut = replay->cut;
+    }
 
     for (int i = 0; i < step->nchannel; i++) {
         enum hps_status mine = hps_feeder_fetch(s->feeder, i);

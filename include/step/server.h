@@ -71,6 +71,9 @@ static inline bool hps_server_leaves(const struct hps_heartbeat *said, bool toge
 {
     return said->pause || (!together && (said->stop || said->status));
 }
+/* All workers have left: apply the gradients that their caches still hold, in the order of the
+ * workers, each of which takes part by hps_step_flush. Collective over the channels. */
+void hps_server_flush(struct hps_server *server);
 /* Begin a new list of events. */
 void hps_server_forget(struct hps_server *server);
 /* Have all events of the replay come? Pure. */

@@ -2,8 +2,8 @@
  * again for a replay: with the same order the same deck gives the same bits on the same layout.
  *
  * The file, record.h5 (heterps-record-1): of each server its events, and at each cut of the run, at
- * which checkpoints are written, how many events there were. A run that goes on from a checkpoint
- * goes on with its record from that cut. */
+ * which checkpoints are written and caches of rows become empty, how many events there were. A run
+ * that goes on from a checkpoint goes on with its record from that cut. */
 #ifndef HPS_TRAIN_RECORD_H
 #define HPS_TRAIN_RECORD_H
 

@@ -183,6 +183,11 @@ enum hps_status hps_feeder_fetch(struct hps_feeder *f, int ps)
     return st;
 }
 
+void hps_feeder_request_again(struct hps_feeder *f, int ps)
+{
+    hps_ps_prefetch(f->requests[ps], f->nbatch > 0 ? f->batch[f->nbatch - 1] : NULL);
+}
+
 struct hps_feeder_step hps_feeder_take(struct hps_feeder *f)
 {
     struct hps_feeder_step step = { f->batch[0], f->slot[f->taken++ % NSLOT].raw };

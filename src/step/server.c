@@ -359,6 +359,23 @@ static void end_work(struct hps_server *v)
     v->work.seconds += hps_now_s() - v->impl->began_s;
 }
 
+void hps_server_flush(struct hps_server *v)
+{
+    struct hps_server_impl *o = v->impl;
+
+    begin_work(v);
+    for (int w = 0; w < o->W; w++) {
+        struct hps_ps *ps = o->step->channel[w].ps;
+        struct hps_update u = { v->worker[w].number + w, o->opt.steps.total, 1, o->step->updates,
+                                0 };
+        hps_step_flush(o->step, o->feeder, w);
+        v->work.rows_pulled += hps_ps_rows(ps).pulled;
+        v->work.rows_pushed += hps_ps_rows(ps).pushed;
+        hps_ps_apply(ps, 0, u, 1);
+    }
+    end_work(v);
+}
+
 enum hps_status hps_server_run(struct hps_server *v, hps_server_watch *watch, void *arg)
 {
     struct hps_server_impl *o = v->impl;

@@ -255,6 +255,17 @@ static struct cut take_cut(struct async *a)
     return now;
 }
 
+/* Gradients that workers hold back come to the servers, so that a checkpoint has them, and a run
+ * that goes on from it repeats what one does that did not stop. Collective. */
+static void flush(struct async *a)
+{
+    const struct hps_loop *l = a->s->l;
+
+    if (l->train->cache_clocks == 0) return;
+    if (a->server) hps_server_flush(a->server);
+    if (l->step->team->nmine > 0) hps_step_flush(l->step, a->s->feeder, 0);
+}
+
 /* What the servers did up to this cut, before its checkpoint: a run that goes on from there can be
  * replayed too. Collective. */
 static enum hps_status record(struct async *a)
@@ -289,6 +300,7 @@ static enum hps_status stretch(struct async *a, bool *stop, bool *over)
     if (a->server) st = hps_server_run(a->server, watch, a);
     if (step->team->nmine > 0) st = work(a);
     struct hps_heartbeat all = meet(a, st);
+    if (!all.status) flush(a);
     hps_loop_clock_off(s);
     if (all.status) return all.status;
     settle_loss(a);

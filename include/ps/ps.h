@@ -114,7 +114,8 @@ struct hps_ps_staged hps_ps_staged(const struct hps_ps *ps);
  * once a clock; those of them that came from the cache; gradients that were sent in a clock of
  * their own; bytes that were not sent, less those of the latter. Local. */
 struct hps_ps_cached {
-    double rows, hits, returned, bytes;
+    long long rows, hits, returned;
+    double bytes;
 };
 struct hps_ps_cached hps_ps_cached(const struct hps_ps *ps);
 

@@ -47,9 +47,9 @@ static void count_cached(struct hps_ps *p)
         const struct hps_request_cached *c = p->group[g].step->cached;
         struct hps_ps_cached *sum = &p->group[g].cached;
         if (!c) continue;
-        sum->rows += (double)c->nrow;
-        sum->hits += (double)c->nhit;
-        sum->returned += (double)c->nalone;
+        sum->rows += (long long)c->nrow;
+        sum->hits += (long long)c->nhit;
+        sum->returned += (long long)c->nalone;
         sum->bytes += ((double)c->nhit - (double)c->nalone) * bytes_of_row(p, g);
     }
 }

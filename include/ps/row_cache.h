@@ -7,9 +7,10 @@
  * clocks after its own, and a row of the cache never costs more messages than without it.
  *
  * Values and held gradients of a row lie in a slot. A row gets one when it is asked for the second
- * time within H + 1 clocks, as long as there are less than HPS_ROW_CACHE_SHARE times the rows of
- * the clock; it loses the slot when it can serve no more and holds nothing. All of it follows from
- * the rows of the worker's own batches, whatever arrives when.
+ * time within H + 1 clocks (a few rows are forgotten before), as long as there are less than
+ * HPS_ROW_CACHE_SHARE times the rows of the clock; it loses the slot when it can serve no more and
+ * holds nothing. All of it follows from the rows of the worker's own batches, whatever arrives
+ * when.
  *
  * Rows are requested a clock ahead of their use, and what was requested may be dropped: the cache
  * knows apart which gradients are held at the moment. */

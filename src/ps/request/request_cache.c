@@ -43,6 +43,8 @@ static void grow(struct hps_request_cache *c, size_t n)
 {
     hps_mem_grow(&c->hit, &c->hit_cap, n, sizeof *c->hit);
     hps_mem_grow(&c->adds, &c->adds_cap, n, sizeof *c->adds);
+    hps_mem_grow(&c->index, &c->index_cap, n, sizeof *c->index);
+    hps_mem_grow(&c->to, &c->to_cap, n, sizeof *c->to);
     for (int i = 0; i < 5; i++)
         hps_mem_grow(&c->list[i], &c->list_cap[i], n, sizeof *c->list[i]);
     c->step = (struct hps_request_cached){ .hit = c->hit, .adds = c->adds,
@@ -165,28 +167,29 @@ void hps_request_split(struct hps_request *r, struct hps_request_slot *t)
     if (r->flushes) {
         s.alone = hps_row_cache_clear(r->cache, &s.nalone);
     } else {
-        s.use = hps_mem_new(s.n, sizeof *s.use);
+        hps_mem_grow(&t->cache.use, &t->cache.use_cap, s.n, sizeof *s.use);
+        s.use = t->cache.use;
         ask(r, t, &s);
     }
-    s.index = hps_mem_new(s.n, sizeof *s.index);
-    s.to = hps_mem_new(s.n + s.nalone, sizeof *s.to);
     grow(&t->cache, s.n + s.nalone);
+    s.index = t->cache.index;
+    s.to = t->cache.to;
     number(r, t, &s);
     if (s.n > 0) renumber_lookups(r, t, r->nlayer, s.index);
     hps_int_mirror_grow(&t->memory.row, s.n + s.nalone + 1);
-    memcpy(t->memory.row.host, s.to, (s.n + s.nalone) * sizeof *s.to);
+    if (s.at > 0) memcpy(t->memory.row.host, s.to, (size_t)s.at * sizeof *s.to);
     t->cache.step.nrow = s.n;
     t->cache.step.nalone = s.nalone;
     t->cache.step.nslot = hps_row_cache_slots(r->cache);
-    hps_mem_free(s.use);
-    hps_mem_free(s.index);
-    hps_mem_free(s.to);
 }
 
 void hps_request_cache_free(struct hps_request_cache *c)
 {
     hps_mem_free(c->hit);
     hps_mem_free(c->adds);
+    hps_mem_free(c->use);
+    hps_mem_free(c->index);
+    hps_mem_free(c->to);
     for (int i = 0; i < 5; i++)
         hps_mem_free(c->list[i]);
 }

@@ -16,7 +16,9 @@ struct hps_request_cache {
     struct hps_row_cache_held *hit;
     int *list[5];         /* hit_slot, put, put_slot, returned, return_slot             */
     bool *adds;
-    size_t hit_cap, adds_cap, list_cap[5];
+    struct hps_row_cache_use *use;  /* scratch, by unique index: what becomes of a row,   */
+    int *index, *to;                /* its new index; and by new index the number as sent */
+    size_t hit_cap, adds_cap, list_cap[5], use_cap, index_cap, to_cap;
 };
 
 /* An in-flight slot: a step that is requested or in use. */

@@ -1,5 +1,7 @@
-/* row_cache.c - entries of rows that were asked for lately, found by hashing; lists of them by the
- * clock of the pull and by that of the first gradient held, so that nothing is searched. */
+/* row_cache.c - entries of the rows that have slots, found by hashing; lists of them by the clock
+ * of the pull and by that of the first gradient held, so that nothing is searched. Of other rows,
+ * which are many and mostly come once, a mark by hash and clock is all that is kept; another row
+ * may overwrite it. */
 #include "ps/row_cache.h"
 
 #include <assert.h>
@@ -14,7 +16,7 @@ enum { NONE = -1 };
 struct entry {
     uint64_t row;
     long long pulled, held;     /* clocks: of the last pull; of the first gradient held, NONE   */
-    int slot;                   /* NONE: the row was asked for once                             */
+    int slot;
     bool used;
 };
 
@@ -33,6 +35,10 @@ struct hps_row_cache {
     int *table;                 /* (size) entries by hashed row, linear probing; NONE           */
     size_t size, count;         /* a power of two; places that are taken                        */
     struct list *pulled, *held; /* (H + 2) entries by clock                                     */
+    struct mark {
+        uint16_t row, clock;    /* of both some bits                                            */
+    } *mark;                    /* (nmark) rows that were asked for, by hash                    */
+    size_t nmark;               /* a power of two                                               */
     struct hps_row_cache_held *out;
     bool *full;                 /* (nslot) at the moment: the slot has gradients ...            */
     uint64_t *of;               /* (nslot) ... of this row                                      */
@@ -63,6 +69,7 @@ void hps_row_cache_free(struct hps_row_cache *c)
     hps_mem_free(c->free_entry.at);
     hps_mem_free(c->free_slot.at);
     hps_mem_free(c->table);
+    hps_mem_free(c->mark);
     hps_mem_free(c->out);
     hps_mem_free(c->of);
     hps_mem_free(c->full);
@@ -131,13 +138,14 @@ static void take_out(struct hps_row_cache *c, size_t i)
     c->table[i] = NONE;
 }
 
-static struct entry *add(struct hps_row_cache *c, size_t at, uint64_t row)
+static struct entry *add(struct hps_row_cache *c, uint64_t row, int slot)
 {
+    make_room(c, c->count + 1);
     int e = c->free_entry.n > 0 ? c->free_entry.at[--c->free_entry.n] : (int)c->nentry++;
 
     hps_mem_grow(&c->entry, &c->entry_cap, c->nentry, sizeof *c->entry);
-    c->entry[e] = (struct entry){ .row = row, .held = NONE, .slot = NONE, .used = true };
-    c->table[at] = e;
+    c->entry[e] = (struct entry){ .row = row, .held = NONE, .slot = slot, .used = true };
+    c->table[find(c, row)] = e;
     c->count++;
     return &c->entry[e];
 }
@@ -147,7 +155,7 @@ static void drop(struct hps_row_cache *c, struct entry *e)
     take_out(c, find(c, e->row));
     e->used = false;
     push(&c->free_entry, (int)(e - c->entry));
-    if (e->slot != NONE) push(&c->free_slot, e->slot);
+    push(&c->free_slot, e->slot);
 }
 
 /* A slot, where there may be one more. */
@@ -159,13 +167,40 @@ static int new_slot(struct hps_row_cache *c)
     return c->free_slot.n > 0 ? c->free_slot.at[--c->free_slot.n] : c->nslot++;
 }
 
+/* Twice as many as there are rows in the clocks that count, up to 16 of these. */
+static void make_marks(struct hps_row_cache *c, size_t nrow)
+{
+    size_t n = c->nmark > 0 ? c->nmark : 64, clocks = c->H < 16 ? (size_t)c->H + 1 : 16;
+
+    while (n < 2 * nrow * clocks)
+        n *= 2;
+    if (n == c->nmark) return;
+    hps_mem_free(c->mark);
+    c->mark = hps_mem_new(n, sizeof *c->mark);
+    c->nmark = n;
+}
+
+/* Has the row been asked for in the last H + 1 clocks? It is now. */
+static bool asked_again(struct hps_row_cache *c, uint64_t row)
+{
+    uint64_t hash = hps_rng_mix(row);
+    struct mark *m = &c->mark[hash & (c->nmark - 1)];
+    struct mark now = { (uint16_t)(hash >> 48), (uint16_t)(c->clock + 1) };
+    bool again = m->row == now.row && m->clock > 0 &&
+                 (uint16_t)(now.clock - m->clock) <= (uint16_t)(c->H + 1);
+
+    *m = now;
+    return again;
+}
+
 /* ---- a clock, as it is requested ---- */
 
 void hps_row_cache_begin(struct hps_row_cache *c, size_t nrow)
 {
     c->clock++;
     c->most = HPS_ROW_CACHE_SHARE * nrow;
-    make_room(c, c->count + nrow + 1);
+    make_room(c, c->count + 1);
+    make_marks(c, nrow);
 }
 
 static void pull(struct hps_row_cache *c, struct entry *e)
@@ -188,11 +223,14 @@ static struct hps_row_cache_use hit(struct hps_row_cache *c, struct entry *e)
 struct hps_row_cache_use hps_row_cache_use(struct hps_row_cache *c, uint64_t row)
 {
     size_t at = find(c, row);
-    bool fresh = c->table[at] == NONE;
-    struct entry *e = fresh ? add(c, at, row) : &c->entry[c->table[at]];
+    struct entry *e = c->table[at] == NONE ? NULL : &c->entry[c->table[at]];
 
-    if (!fresh && e->slot != NONE && e->pulled >= c->clock - c->H) return hit(c, e);
-    if (!fresh && e->slot == NONE) e->slot = new_slot(c);
+    if (e && e->pulled >= c->clock - c->H) return hit(c, e);
+    if (!e) {
+        int slot = asked_again(c, row) ? new_slot(c) : NONE;
+        if (slot == NONE) return (struct hps_row_cache_use){ .slot = NONE };
+        e = add(c, row, slot);
+    }
     struct hps_row_cache_use use = { .slot = e->slot, .returns = e->held != NONE };
     pull(c, e);
     return use;
@@ -264,6 +302,7 @@ static void empty(struct hps_row_cache *c)
     c->nentry = c->count = c->free_entry.n = c->free_slot.n = 0;
     c->nslot = 0;
     if (c->size > 0) memset(c->table, NONE, c->size * sizeof *c->table);
+    if (c->nmark > 0) memset(c->mark, 0, c->nmark * sizeof *c->mark);
 }
 
 const struct hps_row_cache_held *hps_row_cache_clear(struct hps_row_cache *c, size_t *n)

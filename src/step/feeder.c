@@ -21,7 +21,8 @@ struct hps_feeder {
     struct hps_reader *reader;              /* NULL: the rank's stages read nothing          */
     int n;                                  /* parameter servers                             */
     struct hps_ps_requests **requests;      /* (n)                                           */
-    const struct hps_batch *batch[2];       /* fetched and not yet taken, the older first    */
+    const struct hps_batch *batch[2];       /* fetched and not yet taken, the older first, of
+                                               a rank that reads                             */
     int nbatch;
     struct hps_steps steps;
     long long *next, total;                 /* (n) next step to fetch                        */
@@ -174,7 +175,7 @@ enum hps_status hps_feeder_fetch(struct hps_feeder *f, int ps)
     struct slot *t = &f->slot[f->fetched++ % NSLOT];
     if (batch) hps_load_batch(&t->load, f->dev, f->M, batch, t->raw);
     hps_region_leave(HPS_REGION_READ);
-    if (f->n == 1) f->batch[f->nbatch++] = batch;
+    if (f->reader) f->batch[f->nbatch++] = batch;
     hps_region_enter(HPS_REGION_PULL, 0);
     /* collective: also after a failure */
     hps_ps_prefetch(f->requests[ps], batch);
@@ -191,8 +192,7 @@ void hps_feeder_request_again(struct hps_feeder *f, int ps)
 struct hps_feeder_step hps_feeder_take(struct hps_feeder *f)
 {
     struct hps_feeder_step step = { f->batch[0], f->slot[f->taken++ % NSLOT].raw };
-    f->batch[0] = f->batch[1];
-    f->nbatch--;
+    if (f->reader) f->batch[0] = f->batch[--f->nbatch];
     f->dev->ops->stream_wait(f->dev, HPS_STREAM_COMPUTE, HPS_STREAM_FEED);
     return step;
 }

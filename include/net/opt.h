@@ -23,6 +23,7 @@ struct hps_train_opt {
     const char *precision;          /* of HPS_PRECISION_WORDS                                    */
     int workers;                    /* pipelines, each with a batch of its own                   */
     long long staleness;            /* clocks that a worker may be ahead of another              */
+    long long cache_clocks;         /* of these, for rows in a worker's cache; 0: it has none    */
     const char *staleness_rate;     /* none|inverse                                              */
     int aggregate;                  /* gradients that a server applies together, as one sum      */
     bool record;                    /* the order of updates, for a replay                        */
@@ -39,7 +40,11 @@ bool hps_train_is_async(const struct hps_train_opt *opt);
 bool hps_train_sums_dense(const struct hps_train_opt *opt);
 /* Is the rate of an update divided by its staleness? Pure. */
 bool hps_train_slows_stale(const struct hps_train_opt *opt);
-/* How many clocks a pull may lag behind; HPS_TRAIN_UNBOUNDED. Pure. */
+/* How many clocks a pull may lag behind at a server; HPS_TRAIN_UNBOUNDED. With a cache of H clocks
+ * (cache_clocks) it is L = staleness - 2 H: a row that a worker uses in clock c was pulled for
+ * clock c - H or later, when the servers had applied all that was sent for clocks up to
+ * c - H - 1 - L; and a gradient is sent at most H clocks after its own. So what the worker uses,
+ * from its cache or not, has all gradients of clocks up to c - 1 - staleness. Pure. */
 long long hps_train_staleness(const struct hps_train_opt *opt);
 enum { HPS_TRAIN_UNBOUNDED = -1 };
 

@@ -98,6 +98,11 @@ struct hps_ps_rows {
 struct hps_ps_rows hps_ps_rows(const struct hps_ps *ps);
 /* Has all come that serve or push_end would wait for? Never blocks. */
 bool hps_ps_arrived(struct hps_ps *ps);
+/* At a cut of asynchronous workers: all gradients that caches of rows hold travel to their owners,
+ * as in a step that reads nothing, and the caches are empty. Apply it next on a server. A step that
+ * was prefetched and not begun is dropped, since it would use the caches: then true, and it is to
+ * be prefetched again. Waits. Collective over the ranks of a channel. */
+bool hps_ps_flush(struct hps_ps *ps, struct hps_ps_requests *requests);
 /* Let rows and gradients make progress. Never blocks. */
 void hps_ps_poll(struct hps_ps *ps);
 double hps_ps_bytes(const struct hps_ps *ps);   /* sent by this rank so far, less requests */
@@ -108,6 +113,15 @@ struct hps_ps_staged {
     double asked, hits, bytes;
 };
 struct hps_ps_staged hps_ps_staged(const struct hps_ps *ps);
+
+/* Of the cache of a rank that has one (train.cache_clocks): rows that its batches read so far, each
+ * once a clock; those of them that came from the cache; gradients that were sent in a clock of
+ * their own; bytes that were not sent, less those of the latter. Local. */
+struct hps_ps_cached {
+    long long rows, hits, returned;
+    double bytes;
+};
+struct hps_ps_cached hps_ps_cached(const struct hps_ps *ps);
 
 /* ---- checkpoints ---- */
 

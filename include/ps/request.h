@@ -13,6 +13,7 @@
 #include "data/data.h"
 #include "net/net.h"
 #include "ps/merge.h"
+#include "ps/row_cache.h"
 
 /* Which ids: those of the embedding layers (of this rank's stages) that read tables of this
  * mapping; id i of slot j of a layer names row base[j] + i (% modulo). Layers that read the same
@@ -27,10 +28,30 @@ struct hps_request_opt {
                    share memory read there what was requested of them. < 0, on
                    all members or none: all of it is sent in messages            */
     int owners; /* the first members own the rows; 0: all do                     */
+    bool holds; /* gradients that members held back may come: equal on all of them,
+                   not with sums                                                 */
+    struct hps_row_cache *cache;    /* of this member, which then owns nothing and works on a
+                                       host; borrowed, or NULL                       */
 };
 /* A member that begins step s has taken step s-2, so all members began that and took s-4: what they
  * read for step s-6 is no longer needed. */
 enum { HPS_REQUEST_BUFFERS = 6 };
+
+/* What a member's cache has and gets in a step. Hits are the rows that the member has of itself:
+ * nrecv counts them as its own. Other rows are named by their unique row index. */
+struct hps_request_cached {
+    size_t nrow;                /* of the batch                                                  */
+    size_t nhit;                /* by micro-batch: whose values come from a slot, and whose ...  */
+    const struct hps_row_cache_held *hit;
+    const int *hit_slot;        /* (nhit) the same slots                                         */
+    const bool *adds;           /* (nhit) ... gradients go there, or are added there             */
+    size_t nput;                /* ascending: rows that are asked for, whose values go to a slot */
+    const int *put, *put_slot;
+    size_t nreturn;             /* those with which held gradients travel                        */
+    const int *returned, *return_slot;
+    size_t nalone;              /* of them: asked for to that end alone                          */
+    int nslot;
+};
 
 /* The rows of one step at this rank. Unique row indices 0..nrow-1 number the distinct rows that it
  * reads: those that micro-batch m is the first to need are [first[m], first[m+1]), by owner. Counts
@@ -58,6 +79,10 @@ struct hps_request_step {
                                   there, those of the rest behind all of mine, in the order of
                                   `row`; of sums by their number as sent. Both NULL where I am the
                                   only reader: then merged is row                               */
+    const struct hps_request_cached *cached;    /* NULL: no cache                                */
+    const int *held;           /* (nheld) local rows that I send, whose gradients will be those of
+                                  earlier clocks too; a row may be there twice                   */
+    size_t nheld;
     struct hps_lookup *lookup; /* (M, nlayer) bags of each layer: index, order or table rows    */
 };
 
@@ -83,6 +108,11 @@ void hps_request_begin(struct hps_request *request, const struct hps_batch *batc
 void hps_request_poll(struct hps_request *request, bool time);
 /* Has the exchange of the oldest step begun and not yet taken come? Never blocks. */
 bool hps_request_arrived(struct hps_request *request);
+/* A step like those of begin, which reads nothing, but returns all gradients that caches hold; they
+ * are empty then. A step that is begun and not taken would use them: it is dropped, and may be
+ * begun again behind this one. Returns whether there was one; there may be no more. Collective over
+ * comm; waits for the exchange of that one. */
+bool hps_request_flush(struct hps_request *request);
 /* The oldest step begun and not yet taken: wait for its exchange. It stays valid until the
  * next-but-one take. */
 const struct hps_request_step *hps_request_take(struct hps_request *request);

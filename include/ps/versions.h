@@ -26,15 +26,27 @@ struct hps_versions {
 /* What one worker has pulled, and how stale its gradients are. Zeroed memory is a valid start. */
 struct hps_pulled {
     uint32_t *version;                  /* (n) of the rows that it pulled       */
+    uint32_t *last;                     /* (nrow) where gradients are held back: the version that
+                                           those to come are counted from; or NULL */
     int *staleness;                     /* (n) of their gradients, once applied */
     int max;                            /* the largest of them                  */
     int *order;                         /* (n) their numbers, once sorted       */
-    size_t n, cap[3];
+    size_t n, cap[4];
+    uint32_t *before;                   /* scratch                              */
 };
 void hps_pulled_free(struct hps_pulled *pulled);
-/* The worker pulls these distinct rows (n). */
+/* Gradients of a row are held back and come as one, which is as stale as the oldest: counted from
+ * the pull before (of a worker with several ranks, that of any of them). For a table of nrow rows.
+ */
+void hps_pulled_hold(struct hps_pulled *pulled, size_t nrow);
+/* The worker pulls these distinct rows (n). Of some of them (nheld; a row may be there twice) it
+ * holds gradients, which will come with the next ones. */
+struct hps_versions_held {
+    size_t n;
+    const int *row;
+};
 void hps_versions_pull(const struct hps_versions *versions, struct hps_pulled *pulled, size_t n,
-                       const int *row);
+                       const int *row, struct hps_versions_held held);
 /* Its gradients of them come to be applied: set the staleness of each, and add it to `s`. */
 void hps_versions_push(const struct hps_versions *versions, struct hps_pulled *pulled,
                        const int *row, struct hps_staleness *s);

@@ -35,6 +35,10 @@ void hps_feeder_free(struct hps_feeder *feeder);
  * other ranks. */
 enum hps_status hps_feeder_fetch(struct hps_feeder *feeder, int ps);
 
+/* The step that was fetched last was dropped by the parameter server (hps_ps_flush): request its
+ * rows again. Collective over the channel. */
+void hps_feeder_request_again(struct hps_feeder *feeder, int ps);
+
 /* Take the oldest step that was fetched: its batch (M; NULL where nothing is read). Begin its rows
  * next (hps_ps_begin with hps_feeder_requests). Where the device is no host, its stream COMPUTE
  * waits for the step's inputs; the inputs of the step before are valid until this call. Local. */

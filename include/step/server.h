@@ -48,9 +48,10 @@ struct hps_server_opt {
     const long long *number;    /* (W) the clock that each worker begins with; NULL: the first   */
     bool records;
     long long nreplay;          /* the order of events is this ...                               */
-    const struct hps_clock_event *replay;   /* ... (nreplay), borrowed; NULL: as they come. When
-                                               it ends, workers pause; if one leaves before, the
-                                               others finish their clocks as they come           */
+    const struct hps_clock_event *replay;   /* ... (nreplay), borrowed; NULL: as they come       */
+    long long ncut;             /* then workers pause behind ...                                 */
+    const long long *cut;       /* ... so many events, ascending; the last cut is behind all. If
+                                   one leaves before, the others finish their clocks as they come */
 };
 
 /* What to do now and then during a run: ask workers to pause by returning true, for longer than one
@@ -71,6 +72,9 @@ static inline bool hps_server_leaves(const struct hps_heartbeat *said, bool toge
 {
     return said->pause || (!together && (said->stop || said->status));
 }
+/* All workers have left: apply the gradients that their caches still hold, in the order of the
+ * workers, each of which takes part by hps_step_flush. Collective over the channels. */
+void hps_server_flush(struct hps_server *server);
 /* Begin a new list of events. */
 void hps_server_forget(struct hps_server *server);
 /* Have all events of the replay come? Pure. */

@@ -79,6 +79,11 @@ struct hps_heartbeat hps_step_train(struct hps_step *step, struct hps_feeder *fe
                                     struct hps_step_agree *agree, long long number,
                                     struct hps_heartbeat mine, double *loss);
 
+/* Between two steps of asynchronous workers whose caches hold gradients (train.cache_clocks), when
+ * all of them pause: the gradients travel to the servers, which apply them (hps_server_flush), and
+ * caches are empty. Collective over the channel of that number. */
+void hps_step_flush(struct hps_step *step, struct hps_feeder *feeder, int channel);
+
 /* Between two steps, before optimiser states of dense layers are read: gather those that other
  * ranks of the host, or other servers, have updated. Collective over the ranks that work. */
 void hps_step_gather_states(struct hps_step *step);

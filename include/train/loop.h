@@ -42,8 +42,8 @@ struct hps_loop {
     struct hps_adapt *adapt;    /* NULL: the plan stays                         */
     double made_s;              /* of building and loading this plan            */
     struct hps_record *record;  /* of asynchronous workers; NULL: none is kept  */
-    long long nreplay;          /* and the order that a server follows ...      */
-    const struct hps_clock_event *replay;       /* ... (nreplay); NULL: none    */
+    const struct hps_record_events *replay;     /* and the order that a server follows; NULL:
+                                                   none                         */
     struct hps_loop_history *history; /* in and out: continued over a change of plan  */
 };
 

@@ -2,8 +2,8 @@
  * again for a replay: with the same order the same deck gives the same bits on the same layout.
  *
  * The file, record.h5 (heterps-record-1): of each server its events, and at each cut of the run, at
- * which checkpoints are written, how many events there were. A run that goes on from a checkpoint
- * goes on with its record from that cut. */
+ * which checkpoints are written and caches of rows become empty, how many events there were. A run
+ * that goes on from a checkpoint goes on with its record from that cut. */
 #ifndef HPS_TRAIN_RECORD_H
 #define HPS_TRAIN_RECORD_H
 
@@ -34,10 +34,16 @@ void hps_record_close(struct hps_record *record);       /* NULL is fine. Local *
 enum hps_status hps_record_add(struct hps_record *record, long long n,
                                const struct hps_clock_event *event, long long step, MPI_Comm world);
 
-/* Read what this rank, where it is a server, did in a run: *event (*n) to free with hps_mem_free,
- * up to the last cut. HPS_INPUT: there is no such record; HPS_DECK: it is damaged, or of other
- * facts, which is said. Collective. */
-enum hps_status hps_record_load(struct hps_clock_event **event, long long *n, const char *path,
+/* What one server did in a run, up to its last cut. Zeroed memory is a valid start. */
+struct hps_record_events {
+    long long n, ncut;
+    struct hps_clock_event *event;      /* (n)                                       */
+    long long *cut;                     /* (ncut) events up to each cut              */
+};
+void hps_record_events_free(struct hps_record_events *events);
+/* Read what this rank did in a run; nothing where it is no server. HPS_INPUT: there is no such
+ * record; HPS_DECK: it is damaged, or of other facts, which is said. Collective. */
+enum hps_status hps_record_load(struct hps_record_events *events, const char *path,
                                 const struct hps_record_facts *facts, const struct hps_team *team,
                                 MPI_Comm world);
 

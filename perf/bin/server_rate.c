@@ -100,7 +100,8 @@ static void pull(struct bench *b)
 {
     hps_exchange_pull_begin(b->exchange, b->step);
     if (b->serves)
-        hps_versions_pull(&b->versions, &b->pulled, (size_t)b->step->nmerge, b->step->merged_host);
+        hps_versions_pull(&b->versions, &b->pulled, (size_t)b->step->nmerge, b->step->merged_host,
+                          (struct hps_versions_held){ 0, NULL });
     hps_exchange_pull_end(b->exchange, 0);
 }
 
@@ -193,7 +194,8 @@ static void open_way(struct bench *b, bool shared)
     enum { NBUFFER = HPS_EXCHANGE_BUFFERS + HPS_REQUEST_BUFFERS };
     const struct hps_layer *const list[1] = { &b->layer };
     struct hps_table_opt own = { hps_rank(), 1, &b->train, 1, hps_tier_find("device"), NULL };
-    struct hps_request_opt use = { b->serves ? 0 : 1, list, true, false, HPS_EXCHANGE_BUFFERS, 1 };
+    struct hps_request_opt use = { .nlayer = b->serves ? 0 : 1, .layer = list, .index = true,
+                                   .buffer = HPS_EXCHANGE_BUFFERS, .owners = 1 };
     int dim[NBUFFER];
 
     for (int i = 0; i < NBUFFER; i++)

@@ -20,10 +20,9 @@ static enum hps_status load(struct hps_recording *r, struct hps_loop *loop,
                             const char *directory)
 {
     char *path = hps_mem_print("%s/record.h5", directory);
-    enum hps_status st = hps_record_load(&r->replay, &loop->nreplay, path, facts, j->team,
-                                         j->world);
+    enum hps_status st = hps_record_load(&r->replay, path, facts, j->team, j->world);
 
-    loop->replay = r->replay;
+    loop->replay = &r->replay;
     if (!st) HPS_SAY(HPS_INFO, "the order of updates is that of %s", path);
     hps_mem_free(path);
     return st;
@@ -59,7 +58,7 @@ enum hps_status hps_recording_open(struct hps_recording *r, struct hps_loop *loo
 void hps_recording_close(struct hps_recording *r)
 {
     hps_record_close(r->record);
-    hps_mem_free(r->replay);
+    hps_record_events_free(&r->replay);
     hps_mem_free(r->path);
     hps_mem_free(r->layout);
 }

@@ -24,6 +24,9 @@ const struct hps_field hps_train_fields[] = {
           "pipelines, each with a batch of its own, that share the units of each stage equally"),
     FIELD(staleness, HPS_LONG, "0", 0, 1e9, "clocks",
           "ssp, hybrid: a worker begins clock c when all have finished clock c - 1 - staleness"),
+    FIELD(cache_clocks, HPS_LONG, "0", 0, 1000, "clocks",
+          "ssp, hybrid: so long a worker keeps a row, and holds its gradients back; servers keep a "
+          "bound of staleness less twice that; 0: no cache"),
     CHOICE(staleness_rate, "none", "none|inverse",
            "inverse: an update's rate is divided by the updates since its weights were read"),
     FIELD(aggregate, HPS_INT, "1", 1, 1e6, "gradients",
@@ -85,7 +88,45 @@ bool hps_train_slows_stale(const struct hps_train_opt *opt)
 
 long long hps_train_staleness(const struct hps_train_opt *opt)
 {
-    return is(opt->synchronization, "asp") ? HPS_TRAIN_UNBOUNDED : opt->staleness;
+    if (is(opt->synchronization, "asp")) return HPS_TRAIN_UNBOUNDED;
+    return opt->staleness - 2 * opt->cache_clocks;
+}
+
+/* Has a worker a cache of rows, and can it have one? */
+static enum hps_status check_cache(const struct hps_train_opt *opt, const struct hps_item *item)
+{
+    if (opt->cache_clocks == 0) return HPS_OK;
+    if (is(opt->synchronization, "bsp") || is(opt->synchronization, "asp"))
+        return hps_deck_wrong(item, "cache_clocks", "is a part of the bound of ssp and hybrid, not "
+                              "for %s", opt->synchronization);
+    if (opt->staleness < 2 * opt->cache_clocks)
+        return hps_deck_wrong(item, "cache_clocks", "%lld needs a staleness of at least %lld",
+                              opt->cache_clocks, 2 * opt->cache_clocks);
+    if (opt->clip > 0)
+        return hps_deck_wrong(item, "cache_clocks", "is not with clip: the gradient of a clock has "
+                              "no norm before all of it is sent");
+    if (opt->aggregate > 1)
+        return hps_deck_wrong(item, "cache_clocks", "is not with aggregate: workers hold gradients "
+                              "back, or servers do");
+    return HPS_OK;
+}
+
+/* Can servers apply so many gradients together? */
+static enum hps_status check_aggregate(const struct hps_train_opt *opt,
+                                       const struct hps_item *item)
+{
+    if (opt->aggregate == 1) return HPS_OK;
+    if (!hps_train_is_async(opt))
+        return hps_deck_wrong(item, "aggregate", "is for workers that do not wait for each other: "
+                              "%s merges the gradients of a clock", opt->synchronization);
+    if (!is(opt->synchronization, "asp") && opt->aggregate > opt->staleness + 1)
+        return hps_deck_wrong(item, "aggregate", "workers at most %lld clocks apart could wait for "
+                              "%d gradients for ever: at most %lld", opt->staleness, opt->aggregate,
+                              opt->staleness + 1);
+    if (hps_train_slows_stale(opt))
+        return hps_deck_wrong(item, "staleness_rate", "inverse is for gradients that are applied "
+                              "one by one: aggregate of 1");
+    return HPS_OK;
 }
 
 enum hps_status hps_train_check(const struct hps_train_opt *opt, const struct hps_item *item)
@@ -97,23 +138,13 @@ enum hps_status hps_train_check(const struct hps_train_opt *opt, const struct hp
     if (opt->staleness > 0 && (is(opt->synchronization, "bsp") || is(opt->synchronization, "asp")))
         return hps_deck_wrong(item, "staleness", "is a bound for ssp and hybrid, not for %s",
                               opt->synchronization);
-    if (opt->aggregate > 1 && !hps_train_is_async(opt))
-        return hps_deck_wrong(item, "aggregate", "is for workers that do not wait for each other: "
-                              "%s merges the gradients of a clock", opt->synchronization);
-    if (opt->aggregate > 1 && !is(opt->synchronization, "asp") &&
-        opt->aggregate > opt->staleness + 1)
-        return hps_deck_wrong(item, "aggregate", "workers at most %lld clocks apart could wait for "
-                              "%d gradients for ever: at most %lld", opt->staleness, opt->aggregate,
-                              opt->staleness + 1);
-    if (opt->aggregate > 1 && hps_train_slows_stale(opt))
-        return hps_deck_wrong(item, "staleness_rate", "inverse is for gradients that are applied "
-                              "one by one: aggregate of 1");
     if (hps_train_is_async(opt) && is(opt->optimizer, "lamb"))
         return hps_deck_wrong(item, "optimizer", "lamb needs the norm of a layer, of which servers "
                               "have a share each: not with %s", opt->synchronization);
     if (is(opt->synchronization, "hybrid") && opt->clip > 0)
         return hps_deck_wrong(item, "clip", "is not for hybrid: its dense and sparse gradients are "
                               "of different sets of workers");
+    if (check_cache(opt, item) || check_aggregate(opt, item)) return HPS_DECK;
     if (is(opt->optimizer, "row_adagrad"))
         return hps_deck_wrong(item, "optimizer", "row_adagrad keeps a state a row of a table: it "
                               "is for table_optimizer");

@@ -31,16 +31,40 @@ static void clear_lookups(struct hps_ps *p)
         p->table[i].next = 0;
 }
 
+/* What travels of a row of the group in a step, there and back: its number, values, gradients. */
+static double bytes_of_row(const struct hps_ps *p, int g)
+{
+    double bytes = sizeof(int);
+
+    for (int i = 0; i < p->ntable; i++)
+        if (p->table[i].group == g) bytes += 2.0 * p->table[i].table->dim * sizeof(float);
+    return bytes;
+}
+
+static void count_cached(struct hps_ps *p)
+{
+    for (int g = 0; g < p->ngroup; g++) {
+        const struct hps_request_cached *c = p->group[g].step->cached;
+        struct hps_ps_cached *sum = &p->group[g].cached;
+        if (!c) continue;
+        sum->rows += (long long)c->nrow;
+        sum->hits += (long long)c->nhit;
+        sum->returned += (long long)c->nalone;
+        sum->bytes += ((double)c->nhit - (double)c->nalone) * bytes_of_row(p, g);
+    }
+}
+
 void hps_ps_begin(struct hps_ps *p, struct hps_ps_requests *requests)
 {
     p->M = hps_ps_requests_take(requests);
     clear_lookups(p);
+    count_cached(p);
     for (int i = 0; i < p->ntable; i++)
         hps_exchange_pull_begin(work_on(p, i), p->group[p->table[i].group].step);
     for (int i = 0; i < p->ntable && p->versioned; i++) {
         const struct hps_request_step *r = p->group[p->table[i].group].step;
         hps_versions_pull(&p->table[i].versions, &p->table[i].pulled, (size_t)r->nmerge,
-                          r->merged_host);
+                          r->merged_host, (struct hps_versions_held){ r->nheld, r->held });
     }
 }
 
@@ -85,6 +109,17 @@ void hps_ps_push_end(struct hps_ps *p)
 {
     for (int i = 0; i < p->ntable; i++)
         hps_exchange_push_end(work_on(p, i));
+}
+
+bool hps_ps_flush(struct hps_ps *p, struct hps_ps_requests *requests)
+{
+    bool dropped = hps_ps_requests_flush(requests);
+
+    hps_ps_begin(p, requests);
+    hps_ps_serve(p);
+    hps_ps_push_begin(p);
+    hps_ps_push_end(p);
+    return dropped;
 }
 
 double hps_ps_norm2(struct hps_ps *p)
@@ -228,6 +263,19 @@ struct hps_ps_staged hps_ps_staged(const struct hps_ps *p)
         m.bytes += hps_staging_bytes(g->staging);
     }
     return m;
+}
+
+struct hps_ps_cached hps_ps_cached(const struct hps_ps *p)
+{
+    struct hps_ps_cached sum = { 0, 0, 0, 0 };
+
+    for (const struct hps_ps_group *g = p->group; g < p->group + p->ngroup; g++) {
+        sum.rows += g->cached.rows;
+        sum.hits += g->cached.hits;
+        sum.returned += g->cached.returned;
+        sum.bytes += g->cached.bytes;
+    }
+    return sum;
 }
 
 /* ---- checkpoints ---- */

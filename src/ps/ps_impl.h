@@ -37,6 +37,9 @@ struct hps_ps_group {
     const struct hps_tier_ops *tier;    /* where their rows are kept                             */
     struct hps_slots *slots;            /* on a device without memory for all rows ...           */
     struct hps_staging *staging;        /* ... what brings those of a step; else both NULL       */
+    bool holds;                         /* readers with a cache hold gradients back              */
+    struct hps_row_cache *cache;        /* mine, where I am one of them; or NULL                 */
+    struct hps_ps_cached cached;        /* what it did so far                                    */
     const struct hps_request_step *step; /* the step under way                                   */
 };
 
@@ -59,6 +62,9 @@ struct hps_ps {
     size_t lookup_cap;
 };
 
+/* Request a step that returns all gradients that caches hold, in place of the one that is
+ * prefetched and not begun, if there is one: is there? Collective. */
+bool hps_ps_requests_flush(struct hps_ps_requests *requests);
 /* Take the oldest step that was prefetched: it is `step` of each group. Answers its number of
  * micro-batches. Collective. */
 int hps_ps_requests_take(struct hps_ps_requests *requests);

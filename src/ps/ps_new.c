@@ -262,6 +262,18 @@ static enum hps_status make_exchanges(struct hps_ps *s, struct hps_dev *dev)
     return st;
 }
 
+/* Ranks of a worker that read tables on a host keep rows for some clocks, and hold gradients back.
+ * Sums of bags are no rows. */
+static void make_caches(struct hps_ps *s, const struct hps_dev *dev, int worker)
+{
+    bool reads = !s->team->serves && dev->host, holds = worker != HPS_TEAM_ALL_WORKERS;
+
+    for (struct hps_ps_group *g = s->group; g < s->group + s->ngroup; g++) {
+        g->holds = holds && !g->sums && s->train->cache_clocks > 0;
+        if (g->holds && reads) g->cache = hps_row_cache_new(s->train->cache_clocks);
+    }
+}
+
 static enum hps_status make_tables(struct hps_ps *s, const struct hps_net *net,
                                    struct hps_dev *dev, const struct hps_ps_opt *opt)
 {
@@ -286,6 +298,13 @@ static enum hps_status make_tables(struct hps_ps *s, const struct hps_net *net,
             t->held = hps_aggregate_new((size_t)t->table->nrow, t->table->dim);
     }
     return st;
+}
+
+/* A worker's gradients may be those of several pulls. */
+static void hold_versions(struct hps_ps *s)
+{
+    for (struct hps_ps_table *t = s->table; t < s->table + s->ntable; t++)
+        if (s->group[t->group].holds) hps_pulled_hold(&t->pulled, (size_t)t->table->nrow);
 }
 
 /* List the tables that this rank is a member of, with their groups and layers. Collective over
@@ -330,7 +349,9 @@ enum hps_status hps_ps_new(struct hps_ps **out, const struct hps_net *net,
     list_tables(s, &(struct whose){ net, plan, team, opt->worker }, dev);
     s->servers = server_comm(team);
     make_tiers(s, net, dev, opt->train, opt->storage);
+    make_caches(s, dev, opt->worker);
     st = hps_agree(team->world, make_tables(s, net, dev, opt));
+    if (!st && s->versioned) hold_versions(s);
     if (!st) make_staging(s, dev);
     if (!st) make_shm(s, dev);
     if (!st) st = make_exchanges(s, dev);
@@ -358,6 +379,7 @@ void hps_ps_free(struct hps_ps *s)
         hps_shm_free(s->group[g].shm);
         hps_staging_free(s->group[g].staging);
         hps_slots_free(s->group[g].slots);
+        hps_row_cache_free(s->group[g].cache);
         hps_mem_free(s->group[g].layer);
         HPS_MPI(MPI_Comm_free(&s->group[g].comm));
     }

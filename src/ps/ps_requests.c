@@ -19,7 +19,8 @@ enum hps_status hps_ps_requests_new(struct hps_ps_requests **out, struct hps_ps 
     for (int g = 0; !st && g < p->ngroup; g++) {
         const struct hps_ps_group *group = &p->group[g];
         struct hps_request_opt use = { group->nlayer, group->layer, group->index, group->sums,
-                                       learns ? group->request_buffers : -1, p->team->nserver };
+                                       learns ? group->request_buffers : -1, p->team->nserver,
+                                       learns && group->holds, learns ? group->cache : NULL };
         st = hps_request_new(&r->request[g], &use, group->rows, M, p->dev, group->shm,
                              group->comm);
     }
@@ -46,6 +47,15 @@ void hps_ps_prefetch_poll(struct hps_ps_requests *r, bool time)
 {
     for (int g = 0; g < r->ps->ngroup; g++)
         hps_request_poll(r->request[g], time);
+}
+
+bool hps_ps_requests_flush(struct hps_ps_requests *r)
+{
+    bool dropped = false;
+
+    for (int g = 0; g < r->ps->ngroup; g++)
+        dropped |= hps_request_flush(r->request[g]);
+    return dropped;
 }
 
 int hps_ps_requests_take(struct hps_ps_requests *r)

@@ -29,15 +29,35 @@ void hps_pulled_free(struct hps_pulled *p)
     hps_mem_free(p->version);
     hps_mem_free(p->staleness);
     hps_mem_free(p->order);
+    hps_mem_free(p->last);
+    hps_mem_free(p->before);
+}
+
+void hps_pulled_hold(struct hps_pulled *p, size_t nrow)
+{
+    p->last = hps_mem_new(nrow, sizeof *p->last);
+}
+
+/* Gradients to come are counted from this pull, but for those that are held. */
+static void count_from(struct hps_pulled *p, const int *row, struct hps_versions_held held)
+{
+    hps_mem_grow(&p->before, &p->cap[3], held.n, sizeof *p->before);
+    for (size_t i = 0; i < held.n; i++)
+        p->before[i] = p->last[held.row[i]];
+    for (size_t i = 0; i < p->n; i++)
+        p->last[row[i]] = p->version[i];
+    for (size_t i = 0; i < held.n; i++)
+        p->last[held.row[i]] = p->before[i];
 }
 
 void hps_versions_pull(const struct hps_versions *v, struct hps_pulled *p, size_t n,
-                       const int *row)
+                       const int *row, struct hps_versions_held held)
 {
     p->n = n;
     hps_mem_grow(&p->version, &p->cap[0], n, sizeof *p->version);
     for (size_t i = 0; i < n; i++)
         p->version[i] = v->of[row[i]];
+    if (p->last) count_from(p, row, held);
 }
 
 /* A counting sort. */
@@ -69,7 +89,8 @@ void hps_versions_push(const struct hps_versions *v, struct hps_pulled *p, const
     hps_mem_grow(&p->staleness, &p->cap[1], p->n, sizeof *p->staleness);
     p->max = 0;
     for (size_t i = 0; i < p->n; i++) {
-        uint32_t stale = v->of[row[i]] - p->version[i];
+        uint32_t stale = v->of[row[i]] - (p->last ? p->last[row[i]] : p->version[i]);
+        if (p->last) p->last[row[i]] = p->version[i];   /* of what it holds from now on */
         p->staleness[i] = stale < MAX ? (int)stale : MAX;
         p->max = p->staleness[i] > p->max ? p->staleness[i] : p->max;
         hps_staleness_add(s, stale);

@@ -182,6 +182,13 @@ enum hps_status hps_feeder_fetch(struct hps_feeder *f, int ps)
     return st;
 }
 
+void hps_feeder_request_again(struct hps_feeder *f, int ps)
+{
+    const struct slot *last = &f->slot[(f->fetched + NSLOT - 1) % NSLOT];
+
+    hps_ps_prefetch(f->requests[ps], f->fetched > f->taken ? last->batch : NULL);
+}
+
 struct hps_feeder_step hps_feeder_take(struct hps_feeder *f)
 {
     const struct slot *t = &f->slot[f->taken++ % NSLOT];

@@ -33,21 +33,23 @@ struct hps_server_impl {
     int nheld;                  /* gradients that it has                           */
     double began_s;             /* the run                                         */
     struct at *at;              /* (W)                                             */
-    long long *last;            /* (W) clocks of the replay; NULL: none            */
+    long long *last;            /* (W) clocks up to the replay's next cut; NULL: no replay */
     size_t event_cap;
     int W, nleft;
 };
 
-/* Count each worker's clocks in the replay, so that it pauses behind the last one. */
-static void prescribe(struct hps_server *v)
+/* Count each worker's clocks up to the next cut of the replay, so that it pauses behind the last
+ * one: what happens at a cut then happens at the same moment. */
+static void count_to_cut(struct hps_server *v)
 {
     struct hps_server_impl *o = v->impl;
+    long long end = o->opt.nreplay;
 
-    hps_clock_prescribe(&v->clock, o->opt.replay, o->opt.nreplay);
-    o->last = hps_mem_new((size_t)o->W, sizeof *o->last);
+    for (long long k = o->opt.ncut; k-- > 0 && o->opt.cut[k] > v->clock.n;)
+        end = o->opt.cut[k];
     for (int w = 0; w < o->W; w++)
         o->last[w] = v->clock.pushed[w];
-    for (long long i = 0; i < o->opt.nreplay; i++)
+    for (long long i = v->clock.n; i < end; i++)
         o->last[o->opt.replay[i].worker] += o->opt.replay[i].act == HPS_CLOCK_APPLY;
 }
 
@@ -72,7 +74,10 @@ struct hps_server *hps_server_new(struct hps_step *step, struct hps_feeder *feed
         v->worker[w].number = opt->number ? opt->number[w] : 0;
         hps_clock_set(&v->clock, w, hps_steps_clock(&opt->steps, v->worker[w].number));
     }
-    if (opt->replay) prescribe(v);
+    if (opt->replay) {
+        o->last = hps_mem_new((size_t)W, sizeof *o->last);
+        hps_clock_prescribe(&v->clock, opt->replay, opt->nreplay);
+    }
     if (opt->learns && train->interleaving > 0)
         hps_clock_draw(&v->clock, (uint64_t)train->interleaving);
     return v;
@@ -143,7 +148,7 @@ bool hps_server_replayed(const struct hps_server *v)
     return v->impl->opt.replay && v->clock.n >= v->impl->opt.nreplay;
 }
 
-/* Is this clock the worker's last one in the replay? */
+/* Is this clock the worker's last one before the replay's next cut? */
 static bool ends(const struct hps_server *v, int w)
 {
     const struct hps_server_impl *o = v->impl;
@@ -364,6 +369,7 @@ static void join(struct hps_server *v)
     o->pause = false;
     o->pause_at = -1;
     o->nleft = 0;
+    if (o->last) count_to_cut(v);
     for (int w = 0; w < o->W; w++) {
         bool over = v->worker[w].number >= o->opt.steps.total ||
                     (o->last && v->clock.pushed[w] >= o->last[w]);
@@ -396,6 +402,23 @@ static void end_work(struct hps_server *v)
     v->work.bytes += bytes_of(v->impl->step);
     sample(v, true);
     v->work.seconds += hps_now_s() - v->impl->began_s;
+}
+
+void hps_server_flush(struct hps_server *v)
+{
+    struct hps_server_impl *o = v->impl;
+
+    begin_work(v);
+    for (int w = 0; w < o->W; w++) {
+        struct hps_ps *ps = o->step->channel[w].ps;
+        struct hps_update u = { v->worker[w].number + w, o->opt.steps.total, 1, o->step->updates,
+                                0 };
+        hps_step_flush(o->step, o->feeder, w);
+        v->work.rows_pulled += hps_ps_rows(ps).pulled;
+        v->work.rows_pushed += hps_ps_rows(ps).pushed;
+        hps_ps_apply(ps, 0, u, 1);
+    }
+    end_work(v);
 }
 
 enum hps_status hps_server_run(struct hps_server *v, hps_server_watch *watch, void *arg)

@@ -206,6 +206,14 @@ static void update(struct hps_step *s)
         update_stage(s, &s->stage[i], scale);
 }
 
+void hps_step_flush(struct hps_step *s, struct hps_feeder *feeder, int channel)
+{
+    hps_region_enter(HPS_REGION_PUSH, 0);
+    bool dropped = hps_ps_flush(s->channel[channel].ps, hps_feeder_requests(feeder, channel));
+    if (dropped) hps_feeder_request_again(feeder, channel);
+    hps_region_leave(HPS_REGION_PUSH);
+}
+
 void hps_step_gather_states(struct hps_step *s)
 {
     for (int i = 0; i < s->team->nmine; i++)

@@ -85,8 +85,8 @@ static void note_moved(struct async *a)
     a->held[0] = '\0';
 }
 
-/* Now and then on a server: does it want a cut? A replay has none on its way: its order would not
- * allow one where it is wanted, and it cannot go on from a checkpoint. */
+/* Now and then on a server: does it want a cut? A replay has those of its record, where it neither
+ * saves nor evaluates: it cannot go on from a checkpoint. */
 static bool watch(const struct hps_server *server, void *arg)
 {
     struct async *a = arg;
@@ -255,6 +255,17 @@ static struct cut take_cut(struct async *a)
     return now;
 }
 
+/* Gradients that workers hold back come to the servers, so that a checkpoint has them, and a run
+ * that goes on from it repeats what one does that did not stop. Collective. */
+static void flush(struct async *a)
+{
+    const struct hps_loop *l = a->s->l;
+
+    if (l->train->cache_clocks == 0) return;
+    if (a->server) hps_server_flush(a->server);
+    if (l->step->team->nmine > 0) hps_step_flush(l->step, a->s->feeder, 0);
+}
+
 /* What the servers did up to this cut, before its checkpoint: a run that goes on from there can be
  * replayed too. Collective. */
 static enum hps_status record(struct async *a)
@@ -271,11 +282,9 @@ static enum hps_status record(struct async *a)
 static enum hps_status save(struct async *a)
 {
     struct hps_loop_state *s = a->s;
-    enum hps_status st = HPS_OK;
 
     if (s->begun == s->c->step) return HPS_OK;
-    if (s->l->record) st = record(a);
-    if (!st) st = hps_loop_save(s);
+    enum hps_status st = hps_loop_save(s);
     return st ? st : hps_loop_finish_saving(s);
 }
 
@@ -291,6 +300,7 @@ static enum hps_status stretch(struct async *a, bool *stop, bool *over)
     if (a->server) st = hps_server_run(a->server, watch, a);
     if (step->team->nmine > 0) st = work(a);
     struct hps_heartbeat all = meet(a, st);
+    if (!all.status) flush(a);
     if (all.status) return all.status;
     settle_loss(a);
     struct cut now = take_cut(a);
@@ -298,6 +308,7 @@ static enum hps_status stretch(struct async *a, bool *stop, bool *over)
     *over = now.over;
     if (now.replayed && !now.over) s->reason = "the record ends";
     st = hps_loop_check_loss(s, s->c->step);
+    if (!st && s->l->record) st = record(a);
     if (!st && (now.save || *stop || *over)) st = save(a);
     hps_loop_clock_off(s);
     if (!st && now.evaluate && !*over) st = hps_loop_evaluate(s);
@@ -310,9 +321,16 @@ static enum hps_status begin(struct async *a)
     struct hps_loop_state *s = a->s;
     struct hps_step *step = s->l->step;
     struct hps_server_opt opt = { .steps = s->l->steps, .learns = true, .number = s->number,
-                                  .records = s->l->record != NULL, .nreplay = s->l->nreplay,
-                                  .replay = s->l->replay };
+                                  .records = s->l->record != NULL };
+    const struct hps_record_events *replay = s->l->replay;
     enum hps_status st = HPS_OK;
+
+    if (replay) {
+        opt.nreplay = replay->n;
+        opt.replay = replay->event;
+        opt.ncut = replay->ncut;
+        opt.cut = replay->cut;
+    }
 
     for (int i = 0; i < step->nchannel; i++) {
         enum hps_status mine = hps_feeder_fetch(s->feeder, i);

@@ -312,18 +312,26 @@ static enum hps_status check(struct hps_h5 *h, const struct hps_record_facts *f)
 
 /* Server j's events up to the last cut. */
 static enum hps_status get_events(struct hps_h5 *h, const struct hps_record_facts *f, int j,
-                                  struct hps_clock_event **event, long long *n)
+                                  struct hps_record_events *to)
 {
     long long ncut = 0, *step = NULL, *count = NULL;
     char *name = name_of(j);
     enum hps_status st = get_cuts(h, f->servers, &ncut, &step, &count);
 
-    *n = st || ncut < 1 ? 0 : count[(ncut - 1) * f->servers + j];
-    int *code = hps_mem_new((size_t)*n, sizeof *code);
-    *event = hps_mem_new((size_t)*n, sizeof **event);
-    if (!st) st = hps_h5_get(h, name, H5T_NATIVE_INT, 0, *n, 0, code);
-    for (long long i = 0; !st && i < *n; i++) {
-        (*event)[i] = event_of(code[i]);
+    to->ncut = st ? 0 : ncut;
+    to->cut = hps_mem_new((size_t)to->ncut, sizeof *to->cut);
+    for (long long k = 0, before = 0; !st && k < to->ncut; before = to->cut[k++]) {
+        to->cut[k] = count[k * f->servers + j];
+        if (to->cut[k] >= before) continue;
+        HPS_SAY_ALL(HPS_ERROR, "%s: cuts are out of order", h->path);
+        st = HPS_DECK;
+    }
+    to->n = !st && to->ncut > 0 ? to->cut[to->ncut - 1] : 0;
+    int *code = hps_mem_new((size_t)to->n, sizeof *code);
+    to->event = hps_mem_new((size_t)to->n, sizeof *to->event);
+    if (!st) st = hps_h5_get(h, name, H5T_NATIVE_INT, 0, to->n, 0, code);
+    for (long long i = 0; !st && i < to->n; i++) {
+        to->event[i] = event_of(code[i]);
         if (code[i] >= RELEASE && code[i] / 2 < f->workers) continue;
         HPS_SAY_ALL(HPS_ERROR, "%s: an event is of no worker", h->path);
         st = HPS_DECK;
@@ -335,7 +343,7 @@ static enum hps_status get_events(struct hps_h5 *h, const struct hps_record_fact
     return st;
 }
 
-enum hps_status hps_record_load(struct hps_clock_event **event, long long *n, const char *path,
+enum hps_status hps_record_load(struct hps_record_events *events, const char *path,
                                 const struct hps_record_facts *f, const struct hps_team *team,
                                 MPI_Comm world)
 {
@@ -343,14 +351,19 @@ enum hps_status hps_record_load(struct hps_clock_event **event, long long *n, co
     int me = hps_rank();
     enum hps_status st = me == 0 ? hps_h5_open(&h, path) : HPS_OK;
 
-    *event = NULL;
-    *n = 0;
+    *events = (struct hps_record_events){ 0 };
     if (me == 0 && !st) st = hps_h5_read(&h, check(&h, f));
     st = hps_agree(world, st);
     for (int j = 0; !st && j < f->servers; j++) {
         if (team->server[j] != me) continue;
         st = hps_h5_open(&h, path);
-        if (!st) st = hps_h5_read(&h, get_events(&h, f, j, event, n));
+        if (!st) st = hps_h5_read(&h, get_events(&h, f, j, events));
     }
     return hps_agree(world, st);
+}
+
+void hps_record_events_free(struct hps_record_events *events)
+{
+    hps_mem_free(events->event);
+    hps_mem_free(events->cut);
 }

@@ -1,14 +1,15 @@
-/* served.c - each server's account goes to rank 0 as bytes. */
+/* served.c - each rank's account goes to rank 0 as bytes. */
 #include "train/served.h"
 
 #include "base/mem.h"
 #include "base/mpi_check.h"
 #include "base/world.h"
 
-/* What a server sends. */
+/* What a rank sends: a server the first ones, a worker's rank the last. */
 struct account {
     struct hps_server_work work;
     struct hps_staleness rows, dense;
+    struct hps_ps_cached cached;
 };
 
 static void add(struct hps_staleness *to, const struct hps_staleness *more)
@@ -17,6 +18,14 @@ static void add(struct hps_staleness *to, const struct hps_staleness *more)
         to->n[b] += more->n[b];
     to->sum += more->sum;
     to->max = more->max > to->max ? more->max : to->max;
+}
+
+static void add_cached(struct hps_ps_cached *to, const struct hps_ps_cached *more)
+{
+    to->rows += more->rows;
+    to->hits += more->hits;
+    to->returned += more->returned;
+    to->bytes += more->bytes;
 }
 
 static struct account account_of(const struct hps_step *step, const struct hps_server *v)
@@ -30,7 +39,7 @@ static struct account account_of(const struct hps_step *step, const struct hps_s
     return a;
 }
 
-/* The accounts of all ranks (R), of which those of servers count. Rank 0. */
+/* The accounts of all ranks (R). Rank 0. */
 static struct hps_served *served_of(const struct hps_team *team, const struct account *all)
 {
     struct hps_served *s = hps_mem_new(1, sizeof *s);
@@ -38,6 +47,8 @@ static struct hps_served *served_of(const struct hps_team *team, const struct ac
     s->N = team->nserver;
     s->rank = hps_mem_new((size_t)s->N, sizeof *s->rank);
     s->work = hps_mem_new((size_t)s->N, sizeof *s->work);
+    for (int r = 0; r < team->R; r++)
+        add_cached(&s->cached, &all[r].cached);
     for (int i = 0; i < s->N; i++) {
         const struct account *a = &all[team->server[i]];
         s->rank[i] = team->server[i];
@@ -56,6 +67,7 @@ struct hps_served *hps_served_gather(const struct hps_step *step, const struct h
     struct hps_clock_samples *samples = hps_mem_new(1, sizeof *samples);
 
     if (server) mine = account_of(step, server);
+    if (team->nmine > 0) mine.cached = hps_ps_cached(step->ps);
     if (hps_step_serves_first(step)) *samples = server->samples;
     if (hps_rank() == 0) all = hps_mem_new((size_t)team->R, sizeof *all);
     HPS_MPI(MPI_Gather(&mine, (int)sizeof mine, MPI_BYTE, all, (int)sizeof mine, MPI_BYTE, 0,

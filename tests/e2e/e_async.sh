@@ -4,6 +4,7 @@
 # of one. A stop, a restart with as many workers, with others and with bsp train each batch once.
 # Checkpoints and evaluations come in between. What cannot be combined is refused by name. The
 # report says what the servers did, and how stale gradients were: no staler than the bound allows.
+# Workers that keep rows and hold gradients back send fewer, lose none, and learn as much.
 . "${srcdir:?}/tests/lib/lib.sh"
 . "$srcdir/tests/lib/data.sh"
 
@@ -151,6 +152,42 @@ fresh 'two workers of two ranks'
 run 5 2 1 '' 4 --set train.synchronization=asp
 good
 
+# cached KEY: a number of the workers' caches of rows
+cached() { number $report "$1"; }
+held='--set train.synchronization=ssp --set train.staleness=4 --set train.cache_clocks'
+for how in "$held=1" "$held=2 --set train.eval_interval_steps=30" \
+    "$held=2 --set train.synchronization=hybrid --set train.staleness_rate=inverse"; do
+    fresh "three workers keep rows, $how"
+    # shellcheck disable=SC2086 # words
+    run 4 3 1 '' 3 $how
+    good
+    # and a gradient of its own comes between a worker's pull and those that it holds back
+    seen 19
+    grep -q '^row caches: [3-9][0-9][0-9.]* % of' out || fail 'the table lacks the caches, or hits'
+    [ "$(cached hits)" -gt "$(cached returned)" ] || fail 'no row was saved'
+    saved=$(cached bytes_saved)
+    [ "${saved%.*}" -gt 200000 ] || fail "$saved bytes were saved"
+done
+fresh 'held gradients all come: for a small rate the loss changes as by bsp, whatever the layout'
+small() { # RATE RANKS WORKERS SERVERS UNITS ARGUMENT...
+    rm -rf runs
+    rate=$1 n=$2 w=$3 sv=$4 units=$5
+    shift 5
+    run "$n" "$w" "$sv" '' "$units" --set train.optimizer=sgd --set train.learning_rate=0 \
+        --set "train.table_learning_rate=$rate" "$@"
+    whole
+    number $report test_logloss
+}
+change() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.9g", (b - a) * 1e4 }'; }
+none=$(small 0 2 1 1 1 | tail -n 1)
+bsp=$(change "$none" "$(small 1e-5 2 1 1 1 | tail -n 1)")
+held='--set train.synchronization=ssp --set train.staleness=8 --set train.cache_clocks=4'
+for layout in '2 1 1 1' '4 1 2 2 --set data.microbatches=3' '3 2 1 2' \
+    '3 1 2 1 --set train.eval_interval_steps=7'; do
+    # shellcheck disable=SC2086 # words
+    close "$(change "$none" "$(small 1e-5 $layout $held | tail -n 1)")" "$bsp" 2e-3
+done
+
 fresh 'drawn twice: the same bits'
 drawn() {
     rm -rf runs
@@ -253,6 +290,13 @@ refuse 'at most 3' 2 --set storage.servers=1 --set train.synchronization=ssp \
     --set train.staleness=2 --set train.aggregate=4
 refuse 'inverse is for gradients that are applied one by one' 2 "$@" --set train.aggregate=2 \
     --set train.staleness_rate=inverse
+refuse 'cache_clocks: is a part of the bound of ssp and hybrid, not for asp' 2 "$@" \
+    --set train.cache_clocks=1
+set -- --set storage.servers=1 --set train.synchronization=ssp --set train.staleness=3
+refuse 'cache_clocks: 2 needs a staleness of at least 4' 2 "$@" --set train.cache_clocks=2
+refuse 'cache_clocks: is not with clip' 2 "$@" --set train.cache_clocks=1 --set train.clip=1
+refuse 'cache_clocks: is not with aggregate' 2 "$@" --set train.cache_clocks=1 \
+    --set train.aggregate=2
 refuse 'clip: is not for hybrid' 2 --set storage.servers=1 --set train.synchronization=hybrid \
     --set train.staleness=1 --set train.clip=1
 verdict

@@ -62,19 +62,33 @@ expect 75 'the record ends' go f --replay e
 same e f
 
 echo '-- killed, a worker or a server, and on'
-# killed RANK CALL: in the directory g
+# killed RANK CALL ARGUMENT...: in the directory g
 killed() {
+    rank=$1 call=$2
+    shift 2
     rm -rf g h
-    MPIEXEC_FLAGS="$MPIEXEC_FLAGS -x LD_PRELOAD=$bad -x BAD_MPI_END=$1:own:$2:kill" \
-        record g --set checkpoint.interval_steps=20 >out 2>err && fail 'it was not killed'
+    MPIEXEC_FLAGS="$MPIEXEC_FLAGS -x LD_PRELOAD=$bad -x BAD_MPI_END=$rank:own:$call:kill" \
+        record g "$@" --set checkpoint.interval_steps=20 >out 2>err && fail 'it was not killed'
     ls g/checkpoint/step_*.h5 >/dev/null || fail 'it had no checkpoint'
-    expect 0 'going on from' record g
-    expect 0 '' go h --replay g
+    expect 0 'going on from' record g "$@"
+    expect 0 '' go h --replay g "$@"
     same g h
 }
 bad=${HETERPS%/*}/tests/lib/bad_mpi.so
 killed 0 2000
 killed 3 3500
+
+echo '-- workers keep rows: their caches are emptied at each cut, so a replay has the same ones'
+held='--set train.synchronization=ssp --set train.staleness=4 --set train.cache_clocks=2'
+# shellcheck disable=SC2086 # words
+{
+    rm -rf c d
+    expect 0 '' record c $held --set checkpoint.interval_steps=20 \
+        --set train.eval_interval_steps=30
+    expect 0 '' go d --replay c $held
+    same c d
+    killed 3 2500 $held
+}
 
 echo '-- refused'
 refuse() { # CODE PATTERN ARGUMENT...

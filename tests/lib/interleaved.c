@@ -308,7 +308,8 @@ static void clear(struct hps_step *step)
 /* Train to the end, from the last checkpoint on where the run is stopped. */
 static void train(struct interleaved *x, struct hps_step *step, int r, MPI_Comm world)
 {
-    struct interleaved_rank *me = &x->rank[r];
+    struct interleaved_rank *me = &x->rank[r], *was = &x->record[r];
+    struct hps_record_events replay = { was->nevent, was->ncut, was->event, was->at_cut };
     struct hps_run_opt run = { .seed = 1 };
     struct hps_data_opt of_data = { .batch = x->batch, .microbatches = x->M, .prefetch = 2,
                                     .shuffle = true, .files = "mixed" };
@@ -321,16 +322,13 @@ static void train(struct interleaved *x, struct hps_step *step, int r, MPI_Comm 
     struct hps_loop_change change;
     enum hps_status st;
 
-    if (x->replays && x->record[r].nevent > 0) {
-        loop.nreplay = x->record[r].nevent;
-        loop.replay = x->record[r].event;
-    }
+    loop.record = &interleaved_record;
+    if (x->replays) loop.replay = &replay;
     while ((st = hps_loop_run(&loop, &cursor, &change, world)) == HPS_AGAIN) {
         must(++me->starts == 1, "stopped twice");
         cursor = me->saved;
         loop.steps.ndone = cursor.ndone;
         loop.steps.done = cursor.done;
-        loop.nreplay = 0;
         loop.replay = NULL;
         hps_step_set_steps(step, &loop.steps);
     }

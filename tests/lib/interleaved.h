@@ -11,7 +11,10 @@
 #include "sample.h"
 #include "train/loop.h"
 
-enum { INTERLEAVED_EVENTS = 3 * LEDGER_W * LEDGER_CLOCKS };
+enum {
+    INTERLEAVED_EVENTS = 3 * LEDGER_W * LEDGER_CLOCKS,
+    INTERLEAVED_CUTS = LEDGER_W * LEDGER_CLOCKS,
+};
 
 struct interleaved_rank {
     int server, worker;                 /* -1: it is none                                   */
@@ -23,6 +26,8 @@ struct interleaved_rank {
     long long done[LEDGER_W * LEDGER_CLOCKS], number[LEDGER_W];
     int nevent;                         /* pulls and applications of a server, in order     */
     struct hps_clock_event event[INTERLEAVED_EVENTS];
+    int ncut;                           /* cuts, and the events of a server up to each      */
+    long long at_cut[INTERLEAVED_CUTS];
     uint64_t bits;                      /* of a server's rows and weights, at the end       */
 };
 
@@ -60,12 +65,16 @@ void interleaved_end(void);
 void interleaved_draw(uint64_t seed);
 /* Run it, in the order that this seed gives. Dies where a check fails, or none can go on. */
 void interleaved_run(uint64_t order);
-/* Run it once more: servers follow the events of the run before, and have its bits unless this one
- * is stopped, as a run with `stops` may be. */
+/* Run it once more: servers follow the events and cuts of the run before, and have its bits unless
+ * this one is stopped, as a run with `stops` may be. */
 void interleaved_replay(uint64_t order, bool stops);
 void interleaved_print(void);           /* the net, a line on standard error */
 /* A number for the order in which servers let workers pull and applied their gradients. */
 uint64_t interleaved_order(void);
+
+/* A record that is kept by the probes. */
+struct hps_record { char none; };
+extern struct hps_record interleaved_record;
 
 /* For the probes: rows and weights that a worker has in a forward, against the account. */
 void interleaved_check_forward(const struct hps_slice *slice, const struct hps_feed *feed,

@@ -313,7 +313,7 @@ static float *run(struct world *w, bool direct, size_t *bytes)
     static struct twin twin;
     static struct ids_batch own[M];
     struct hps_request_opt use = { reads(w, w->me) ? IDS_LAYERS : 0, w->ids.use, true, w->sums,
-                                   direct ? HPS_EXCHANGE_BUFFERS : -1, w->owners };
+                                   direct ? HPS_EXCHANGE_BUFFERS : -1, w->owners, false, NULL };
     struct hps_batch batch[M];
     struct hps_table *table;
     struct hps_request *route;

@@ -228,7 +228,7 @@ static void run(struct world *w, struct hps_dev *dev, int M, bool told, bool sum
 {
     static const int dim[HPS_REQUEST_BUFFERS] = { 1, 1, 1, 1, 1, 1 };
     struct hps_request_opt use = { reads(w, w->me) ? IDS_LAYERS : 0, w->ids.use, true, sums,
-                                   told ? 0 : -1, 0 };
+                                   told ? 0 : -1, 0, false, NULL };
     const struct hps_request_step *before = NULL;
     struct hps_request *request;
     uint64_t heard = 0;

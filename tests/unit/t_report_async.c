@@ -29,6 +29,7 @@ static struct hps_served *made_served(void)
                                                .busy_s = 0.5 + 0.5 * i, .npass = 10,
                                                .nserved = 15 };
     }
+    v->cached = (struct hps_ps_cached){ 4000, 1500, 60, 123456 };
     for (int i = 0; i < 1800; i++)
         hps_staleness_add(&v->rows, i < 1350 ? 0 : i < 1799 ? 1 : 9);
     for (int i = 0; i < 120; i++)
@@ -64,12 +65,18 @@ static void shown(void **state)
     assert_int_equal(json_array_size(json_object_get(one, "n")), 6);
     assert_int_equal(json_integer_value(json_array_get(json_object_get(one, "from"), 5)), 8);
     assert_int_equal(json_integer_value(json_array_get(json_object_get(one, "n"), 5)), 1);
+    one = json_object_get(j, "row_cache");
+    assert_int_equal(hps_report_whole(one, "rows"), 4000);
+    assert_int_equal(hps_report_whole(one, "hits"), 1500);
+    assert_int_equal(hps_report_whole(one, "returned"), 60);
+    made_is_real(one, "bytes_saved", 123456);
     one = json_array_get(json_object_get(json_object_get(j, "worker_clocks"), "clocks"), 2);
     assert_int_equal(json_integer_value(json_array_get(one, 4)), 24);
     char *table = hps_report_table(j), *page = hps_report_html(j, &perf);
     assert_non_null(strstr(table, "servers: 2, busy 37.5 % (at most 50.0 %), 30.00 clocks/s, "
                                   "1000 rows/s, queue 1.500\n"));
     assert_non_null(strstr(table, "mean staleness: rows 0.2544, at most 9; dense weights 1.5"));
+    assert_non_null(strstr(table, "row caches: 37.5 % of 4000 rows, 123456 bytes saved\n"));
     assert_non_null(strstr(page, ">8-15</text>"));
     assert_non_null(strstr(page, "<title>1350 gradients</title>"));
     assert_non_null(strstr(page, "Clocks of the workers"));
@@ -80,6 +87,7 @@ static void shown(void **state)
     j = made_report(&m, NULL);
     made_is_null(j, "servers");
     made_is_null(j, "staleness");
+    made_is_null(j, "row_cache");
     made_is_null(j, "worker_clocks");
     json_decref(j);
     hps_served_free(v);
@@ -98,6 +106,7 @@ static void shown_as_far_as_known(void **state)
 
     made_run_init(&m, 2, "/nowhere");
     memset(&v->dense, 0, sizeof v->dense);
+    memset(&v->cached, 0, sizeof v->cached);
     hps_clock_samples_init(&v->samples, HPS_CLOCK_CURVES + 1);
     hps_clock_samples_take(&v->samples, 0.5, finished, true);
     finished[0] = 9;
@@ -105,6 +114,7 @@ static void shown_as_far_as_known(void **state)
     m.facts.served = v;
     json_t *j = made_report(&m, NULL), *clocks = json_object_get(j, "worker_clocks");
     made_is_null(json_object_get(j, "staleness"), "dense");
+    made_is_null(j, "row_cache");
     assert_int_equal(json_array_size(json_object_get(clocks, "clocks")), 3);
     assert_string_equal(json_string_value(json_array_get(json_object_get(clocks, "workers"), 2)),
                         "fastest");

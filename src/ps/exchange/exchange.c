@@ -65,6 +65,8 @@ void hps_exchange_free(struct hps_exchange *p)
     hps_mem_free(p->sent);
     hps_mem_free(p->sent_first);
     hps_mem_free(p->remote_first);
+    hps_mem_free(p->cache.value);
+    hps_mem_free(p->cache.held);
     hps_mem_free(p);
 }
 
@@ -182,6 +184,7 @@ void hps_exchange_pull_begin(struct hps_exchange *p, const struct hps_request_st
     }
     p->mine_at = p->sent_first[p->me];
     p->next = 0;
+    if (r->cached) hps_exchange_cache_begin(p);
 }
 
 /* Mine are read when they are needed: nothing changes them before apply. */
@@ -193,12 +196,13 @@ void hps_exchange_pull_end(struct hps_exchange *p, int m)
     assert(m == p->next);
     if (r->sums && m == 0)
         hps_exchange_sum_mine(p);
-    else if (n > 0 && !p->in_place && !r->sums)
+    else if (n > 0 && !p->in_place && !r->sums && !r->cached)
         hps_table_gather(p->table, (size_t)n, r->row + p->mine_at,
                          p->rows.device + (size_t)p->first_of[i] * (size_t)p->dim);
     p->mine_at += n;
     p->next++;
     if (p->ops) p->ops->pulled(p, m);
+    if (r->cached) hps_exchange_cache_pulled(p, m);
 }
 
 void hps_exchange_read_in_place(struct hps_exchange *p)
@@ -235,6 +239,7 @@ void hps_exchange_push_begin(struct hps_exchange *p)
     assert(!p->read.deferred.row || r->nmerge == r->nrow);
     if (!p->read.written && n > 0) /* nobody had anything to add */
         p->dev->ops->zero(p->dev, p->grad.device, n * dim * sizeof(float));
+    if (r->cached) hps_exchange_cache_push(p);
     if (!p->ops) return;
     p->ops->push(p);
     for (int m = 0; m < r->M; m++)

@@ -55,8 +55,19 @@ struct hps_exchange {
     int mine_at, next;          /* my own row and the micro-batch that pull_end takes next */
     int *some, *some_start;     /* scratch: rows that are updated by themselves, CSR starts */
     size_t first_cap, at_cap, some_cap, some_start_cap;
+    struct hps_exchange_cache {  /* of the rows that this member keeps for some clocks    */
+        float *value, *held;    /* (slots, dim) they themselves; gradients held back      */
+        size_t value_cap, held_cap;
+        size_t hit, put;        /* of the step: the next ones                             */
+    } cache;
     double bytes;
 };
+
+/* Where a step says what the cache has: at pull_begin, in pull_end of micro-batch m, before
+ * gradients leave. On a host. */
+void hps_exchange_cache_begin(struct hps_exchange *p);
+void hps_exchange_cache_pulled(struct hps_exchange *p, int m);
+void hps_exchange_cache_push(struct hps_exchange *p);
 
 /* Does what member q needs of me travel in messages? */
 static inline bool hps_exchange_is_remote(const struct hps_exchange *p, int q)

@@ -59,8 +59,10 @@ static void slot_free(struct hps_request *r, struct hps_request_slot *t)
     hps_mem_free(t->at);
     hps_mem_free(t->nout);
     hps_mem_free(t->received);
+    hps_mem_free(t->held);
     hps_int_mirror_free(&t->outgoing, r->dev);
     hps_unique_memory_free(&t->memory, r->dev);
+    hps_request_cache_free(&t->cache);
     hps_int_mirror_free(&t->incoming, r->dev);
     hps_merged_free(&t->merged, r->dev);
 }
@@ -88,7 +90,8 @@ enum hps_status hps_request_new(struct hps_request **request, const struct hps_r
     }
     int owners = use->owners > 0 ? use->owners : parts;
     assert(owners <= parts && hps_cyclic_nlocal(rows, 0, owners) <= INT_MAX);
-    assert(!use->sums || dev->host);
+    assert(!use->sums || (dev->host && !use->holds));
+    assert(!use->cache || (use->holds && dev->host && me >= owners));
     struct hps_request *r = hps_mem_new(1, sizeof *r);
     *request = r;
     r->count_comm = r->number_comm = MPI_COMM_NULL;
@@ -102,6 +105,9 @@ enum hps_status hps_request_new(struct hps_request **request, const struct hps_r
     r->owners = owners;
     r->me = me;
     r->M = M;
+    r->nlayer = (size_t)use->nlayer;
+    r->holds = use->holds;
+    r->cache = use->cache;
     r->ops = use->sums ? &hps_request_by_sums : &hps_request_by_rows;
     r->context = r->ops->open(use, rows, r);
     r->direct = shm && use->buffer >= 0;
@@ -154,7 +160,7 @@ static size_t fill_counts(const struct hps_request *r, struct hps_request_slot *
     for (int m = 0, i = 0, index = 0; m < r->M; m++)
         for (int q = 0; q < r->parts; q++, i++) {
             int *count = t->nrecv + HPS_REQUEST_NCOUNT * (q * r->M + m);
-            count[0] = t->step.nrecv[i];
+            count[0] = r->cache && q == r->me ? 0 : t->step.nrecv[i];    /* hits */
             count[1] = index;
             count[2] = t->length[i];
             count[3] = (int)t->at[i];
@@ -264,7 +270,7 @@ static void finish(struct hps_request *r, struct hps_request_slot *t)
     t->state = HPS_REQUEST_READY;
 }
 
-void hps_request_begin(struct hps_request *r, const struct hps_batch *batch)
+static void begin(struct hps_request *r, const struct hps_batch *batch)
 {
     struct hps_request_slot *t = &r->slot[r->begun % HPS_REQUEST_NSLOT];
 
@@ -295,7 +301,7 @@ bool hps_request_arrived(struct hps_request *r)
     return advance(r, &r->slot[r->taken % HPS_REQUEST_NSLOT], false);
 }
 
-const struct hps_request_step *hps_request_take(struct hps_request *r)
+static struct hps_request_slot *next(struct hps_request *r)
 {
     struct hps_request_slot *t = &r->slot[r->taken % HPS_REQUEST_NSLOT];
 
@@ -303,7 +309,34 @@ const struct hps_request_step *hps_request_take(struct hps_request *r)
     advance(r, t, true);
     finish(r, t);
     r->taken++;
+    return t;
+}
+
+const struct hps_request_step *hps_request_take(struct hps_request *r)
+{
+    struct hps_request_slot *t = next(r);
+    const struct hps_request_cached *c = t->step.cached;
+
+    if (c) hps_row_cache_hold(r->cache, c->nhit, c->hit);
+    if (c) hps_row_cache_return(r->cache, c->nreturn, c->return_slot);
     return &t->step;
+}
+
+void hps_request_begin(struct hps_request *r, const struct hps_batch *batch)
+{
+    r->flushes = false;
+    begin(r, batch);
+}
+
+bool hps_request_flush(struct hps_request *r)
+{
+    bool dropped = r->taken < r->begun;
+
+    if (dropped) next(r);
+    assert(r->taken == r->begun);
+    r->flushes = true;
+    begin(r, NULL);
+    return dropped;
 }
 
 double hps_request_bytes(const struct hps_request *r)

@@ -10,6 +10,17 @@
 enum { HPS_REQUEST_NCOUNT = 4 };
 enum hps_request_state { HPS_REQUEST_READY, HPS_REQUEST_COUNTS, HPS_REQUEST_NUMBERS };
 
+/* What the cache of this member has and gets in a step. */
+struct hps_request_cache {
+    struct hps_request_cached step;
+    struct hps_row_cache_held *hit;
+    int *list[5];         /* hit_slot, put, put_slot, returned, return_slot             */
+    bool *adds;
+    struct hps_row_cache_use *use;  /* scratch, by unique index: what becomes of a row,   */
+    int *index, *to;                /* its new index; and by new index the number as sent */
+    size_t hit_cap, adds_cap, list_cap[5], use_cap, index_cap, to_cap;
+};
+
 /* An in-flight slot: a step that is requested or in use. */
 struct hps_request_slot {
     struct hps_request_step step;
@@ -28,7 +39,10 @@ struct hps_request_slot {
         int me, buffer;
     } shared;
     struct hps_unique_memory memory;
+    struct hps_request_cache cache;
     struct hps_int_mirror incoming;
+    int *held;            /* (nheld) of the step                                          */
+    size_t held_cap;
     struct hps_merged merged;
 };
 
@@ -55,8 +69,12 @@ struct hps_request {
     int buffer;          /* first of the buffers of `shm` for that  */
     bool no_messages;    /* all members share memory: no numbers are sent   */
     int parts, owners, me, M;   /* members; the first of them own the rows         */
+    size_t nlayer;
     const struct hps_request_ops *ops;
     void *context;
+    bool holds;                 /* received numbers say of which rows gradients are held */
+    struct hps_row_cache *cache;    /* borrowed, or NULL                                 */
+    bool flushes;               /* the step that is begun returns what is held           */
     struct hps_request_slot slot[HPS_REQUEST_NSLOT];
     long long begun, taken;
     double bytes;
@@ -65,6 +83,12 @@ struct hps_request {
 /* Numbers (M, owners) of `size` bytes become (M, members), in place; 0 of members that own
  * nothing. */
 void hps_request_spread(const struct hps_request *r, void *x, size_t size);
+
+/* Of the unique rows of a step, which the owners would send, leave out those that the cache has,
+ * and add those whose gradients it must return: first, nrecv, memory.row and what lookups point to
+ * are written anew. Of a row with which held gradients come, the number is sent as ~row. */
+void hps_request_split(struct hps_request *r, struct hps_request_slot *t);
+void hps_request_cache_free(struct hps_request_cache *cache);
 
 /* Copy the merged rows to the device. */
 void hps_request_to_device(struct hps_request *r, struct hps_request_slot *t);

@@ -42,7 +42,8 @@ static void fill_outgoing(struct hps_request *r, struct hps_request_slot *t)
     const int *from = t->memory.row.host;
     size_t at = 0;
 
-    memcpy(t->length, t->step.nrecv, (size_t)r->M * (size_t)r->parts * sizeof *t->length);
+    for (int i = 0; i < r->M * r->parts; i++)
+        t->length[i] = r->cache && i % r->parts == r->me ? 0 : t->step.nrecv[i];
     for (int q = 0; q < r->parts; q++)
         for (int i = q; i < r->M * r->parts; i += r->parts) {
             t->at[i] = at;
@@ -52,7 +53,7 @@ static void fill_outgoing(struct hps_request *r, struct hps_request_slot *t)
     for (int i = 0; i < r->M * r->parts; i++) {
         size_t n = (size_t)t->length[i];
         if (n > 0) memcpy(t->outgoing.host + t->at[i], from, n * sizeof *from);
-        from += n;
+        from += t->step.nrecv[i];
     }
 }
 
@@ -63,6 +64,7 @@ static void find(struct hps_request *r, struct hps_request_slot *t, const struct
     hps_unique_find(w->unique, batch, &t->memory, t->step.first, t->step.nrecv, t->step.lookup);
     hps_request_spread(r, t->step.nrecv, sizeof *t->step.nrecv);
     if (batch) hps_unique_to_device(w->unique, &t->memory, t->step.lookup);
+    if (r->cache) hps_request_split(r, t);
     if (r->parts > 1) fill_outgoing(r, t);
 }
 
@@ -77,6 +79,21 @@ static void collect_incoming(struct hps_request *r, struct hps_request_slot *t)
             n += (size_t)t->step.nsend[m * r->parts + q];
         if (n > 0 && t->received[q] != to) memcpy(to, t->received[q], n * sizeof *to);
     }
+}
+
+/* Read off the received numbers which rows' gradients are held. */
+static void list_held(struct hps_request_slot *t)
+{
+    int *row = t->incoming.host;
+
+    hps_mem_grow(&t->held, &t->held_cap, t->step.nsend_all, sizeof *t->held);
+    t->step.nheld = 0;
+    for (size_t i = 0; i < t->step.nsend_all; i++) {
+        if (row[i] >= 0) continue;
+        row[i] = ~row[i];
+        t->held[t->step.nheld++] = row[i];
+    }
+    t->step.held = t->held;
 }
 
 /* The number of the first gradient that member q will send for rows of micro-batch m; *other: the
@@ -166,6 +183,7 @@ static void merge(struct hps_request *r, struct hps_request_slot *t)
     hps_mem_grow(&w->sent, &w->sent_cap, n + 1, sizeof *w->sent);
     hps_mem_grow(&w->spare, &w->spare_cap, n + 1, sizeof *w->spare);
     collect_incoming(r, t);
+    if (r->holds) list_held(t);
     list_sent(r, t, tail_bits);
     list_rows(t, hps_kway_merge(w->sent, w->spare, r->parts * r->M, w->run, tail_bits), n,
               tail_bits);

@@ -75,6 +75,18 @@ static json_t *clocks_of(const struct hps_clock_samples *t)
     return one;
 }
 
+/* null: there was no cache. */
+static json_t *cache_of(const struct hps_ps_cached *c)
+{
+    if (c->rows == 0) return json_null();
+    json_t *one = json_object();
+    hps_report_put_whole(one, "rows", c->rows);
+    hps_report_put_whole(one, "hits", c->hits);
+    hps_report_put_whole(one, "returned", c->returned);
+    hps_report_put_real(one, "bytes_saved", c->bytes);
+    return one;
+}
+
 void hps_report_put_async(json_t *j, const struct hps_report_input *f)
 {
     const struct hps_served *v = f->served;
@@ -86,6 +98,7 @@ void hps_report_put_async(json_t *j, const struct hps_report_input *f)
     }
     hps_report_put(j, "servers", v ? servers_of(v) : json_null());
     hps_report_put(j, "staleness", staleness);
+    hps_report_put(j, "row_cache", v ? cache_of(&v->cached) : json_null());
     hps_report_put(j, "worker_clocks", v ? clocks_of(&v->samples) : json_null());
 }
 
@@ -99,6 +112,17 @@ static void stale(struct hps_page *t, const char *what, const json_t *of)
     hps_page_add(t, "%s %s, at most %lld", what,
                  hps_page_real(text, sizeof text, hps_report_real(of, "mean")),
                  hps_report_whole(of, "max"));
+}
+
+static void table_cache(struct hps_page *t, const json_t *c)
+{
+    char text[2][32];
+
+    if (!json_is_object(c)) return;
+    hps_page_add(t, "row caches: %.1f %% of %s rows, %s bytes saved\n",
+                 100 * hps_report_real(c, "hits") / hps_report_real(c, "rows"),
+                 hps_page_real(text[0], sizeof text[0], hps_report_real(c, "rows")),
+                 hps_page_real(text[1], sizeof text[1], hps_report_real(c, "bytes_saved")));
 }
 
 void hps_report_table_async(struct hps_page *t, const json_t *r)
@@ -124,6 +148,7 @@ void hps_report_table_async(struct hps_page *t, const json_t *r)
                  hps_page_real(text[0], sizeof text[0], clocks),
                  hps_page_real(text[1], sizeof text[1], pulled),
                  hps_page_real(text[2], sizeof text[2], queue));
+    table_cache(t, json_object_get(r, "row_cache"));
     if (!json_is_object(rows) && !json_is_object(dense)) return;
     hps_page_add(t, "mean staleness: ");
     stale(t, "rows", rows);

@@ -64,8 +64,8 @@ void hps_report_put_parts(json_t *stage, const struct hps_report_input *facts, i
                           const struct hps_report_region *region, double seconds);
 json_t *hps_report_layers(const struct hps_report_input *facts);   /* its `layers`: the roofline */
 
-/* Its `servers`, `staleness` and `worker_clocks`, of workers that did not wait for each other; null
- * where they did. And from these lines of the table, plots of the page. */
+/* Its `servers`, `staleness`, `row_cache` and `worker_clocks`, of workers that did not wait for
+ * each other; null where they did. And from these lines of the table, plots of the page. */
 void hps_report_put_async(json_t *report, const struct hps_report_input *facts);
 void hps_report_table_async(struct hps_page *table, const json_t *report);
 void hps_report_plot_async(struct hps_page *page, const json_t *report);

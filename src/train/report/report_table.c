@@ -250,14 +250,21 @@ static size_t next_layer(const json_t *list, size_t n, double under, size_t afte
     return best;
 }
 
+/* Is there a line of row caches, for which a layer leaves? */
+static bool has_cache(const json_t *r)
+{
+    return json_is_object(json_object_get(r, "row_cache"));
+}
+
 /* The slowest layers with their rooflines; nothing where no roofline is known. */
 static void layers(struct hps_page *t, const json_t *r)
 {
     size_t n, at = 0;
     const json_t *list = list_of(r, "layers", &n);
     double under = INFINITY;
+    int most = MAX_LAYERS - has_cache(r);
 
-    for (int k = 0; k < MAX_LAYERS; k++) {
+    for (int k = 0; k < most; k++) {
         at = next_layer(list, n, under, at);
         const json_t *one = json_array_get(list, at);
         double roof = hps_report_real(one, "roofline");

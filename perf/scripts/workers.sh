@@ -29,10 +29,11 @@ rate() {
         --set checkpoint.interval_seconds=0 "$@" >out 2>err
     status=$?
     [ $status = 75 ] || { tail -n 20 err >&2; give_up "the run ended with $status"; }
-    # the last checkpoint is not the workers'
-    rate=$(awk -v n="$(number runs/ctrdnn/report.json examples)" \
-        -v s="$(number runs/ctrdnn/report.json seconds)" \
-        -v c="$(awk '/^checkpoint/ { print $4 }' out)" 'BEGIN { printf "%.6g", n / (s - c) }')
+    # between its first line of progress and the last before the stop, at which all wait for all
+    rate=$(awk -v batch="$batch" '/\] step [0-9]*\/[0-9]* / {
+            sub(/\]/, ""); split($4, step, "/"); time[++n] = $2; steps[n] = step[1]
+        }
+        END { printf "%.6g", batch * (steps[n - 1] - steps[1]) / (time[n - 1] - time[1]) }' err)
 }
 over() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.3f", a / b }'; }
 

@@ -37,7 +37,7 @@ bool hps_wait_oversubscribed(void)
 
 void hps_wait_nap(double began_s)
 {
-    const double min_s = 5e-6, max_s = 2e-3;
+    const double min_s = 5e-6, max_s = 300e-6;
 
     if (oversubscribed) hps_sleep_s(fmin(fmax((hps_now_s() - began_s) / 20, min_s), max_s));
 }

@@ -9,7 +9,7 @@
 struct hps_recording {
     char *path, *layout;
     struct hps_record *record;
-    struct hps_record_events replay;
+    struct hps_clock_order replay;
 };
 
 /* Open what the deck (train.record) and --replay DIRECTORY (NULL: none) ask for, of a run that goes

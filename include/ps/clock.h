@@ -28,6 +28,13 @@ struct hps_clock_event {
     int worker;
     enum hps_clock_act act;
 };
+/* An order that was recorded, and how many events there were at each cut of the run, where all
+ * workers paused. Zeroed memory is an empty one. */
+struct hps_clock_order {
+    long long n, ncut;
+    struct hps_clock_event *event;      /* (n)                                              */
+    long long *cut;                     /* (ncut) ascending; the last cut is behind all     */
+};
 
 struct hps_clock {
     int W;

@@ -47,11 +47,9 @@ struct hps_server_opt {
     bool learns;
     const long long *number;    /* (W) the clock that each worker begins with; NULL: the first   */
     bool records;
-    long long nreplay;          /* the order of events is this ...                               */
-    const struct hps_clock_event *replay;   /* ... (nreplay), borrowed; NULL: as they come       */
-    long long ncut;             /* then workers pause behind ...                                 */
-    const long long *cut;       /* ... so many events, ascending; the last cut is behind all. If
-                                   one leaves before, the others finish their clocks as they come */
+    const struct hps_clock_order *replay;   /* the order of events, with its cuts; borrowed; NULL:
+                                   as they come. If a worker leaves before a cut, the others finish
+                                   their clocks as they come                                     */
 };
 
 /* What to do now and then during a run: ask workers to pause by returning true, for longer than one

@@ -42,8 +42,7 @@ struct hps_loop {
     struct hps_adapt *adapt;    /* NULL: the plan stays                         */
     double made_s;              /* of building and loading this plan            */
     struct hps_record *record;  /* of asynchronous workers; NULL: none is kept  */
-    const struct hps_record_events *replay;     /* and the order that a server follows; NULL:
-                                                   none                         */
+    const struct hps_clock_order *replay;       /* and what a server follows; NULL: nothing */
     struct hps_loop_history *history; /* in and out: continued over a change of plan  */
 };
 

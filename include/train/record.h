@@ -34,17 +34,12 @@ void hps_record_close(struct hps_record *record);       /* NULL is fine. Local *
 enum hps_status hps_record_add(struct hps_record *record, long long n,
                                const struct hps_clock_event *event, long long step, MPI_Comm world);
 
-/* What one server did in a run, up to its last cut. Zeroed memory is a valid start. */
-struct hps_record_events {
-    long long n, ncut;
-    struct hps_clock_event *event;      /* (n)                                       */
-    long long *cut;                     /* (ncut) events up to each cut              */
-};
-void hps_record_events_free(struct hps_record_events *events);
-/* Read what this rank did in a run; nothing where it is no server. HPS_INPUT: there is no such
- * record; HPS_DECK: it is damaged, or of other facts, which is said. Collective. */
-enum hps_status hps_record_load(struct hps_record_events *events, const char *path,
+/* Read what this rank did in a run up to its last cut, to free; nothing where it is no server.
+ * HPS_INPUT: there is no such record; HPS_DECK: it is damaged, or of other facts, which is said.
+ * Collective. */
+enum hps_status hps_record_load(struct hps_clock_order *order, const char *path,
                                 const struct hps_record_facts *facts, const struct hps_team *team,
                                 MPI_Comm world);
+void hps_record_order_free(struct hps_clock_order *order);
 
 #endif

@@ -58,7 +58,7 @@ enum hps_status hps_recording_open(struct hps_recording *r, struct hps_loop *loo
 void hps_recording_close(struct hps_recording *r)
 {
     hps_record_close(r->record);
-    hps_record_events_free(&r->replay);
+    hps_record_order_free(&r->replay);
     hps_mem_free(r->path);
     hps_mem_free(r->layout);
 }

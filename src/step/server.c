@@ -43,14 +43,15 @@ struct hps_server_impl {
 static void count_to_cut(struct hps_server *v)
 {
     struct hps_server_impl *o = v->impl;
-    long long end = o->opt.nreplay;
+    const struct hps_clock_order *order = o->opt.replay;
+    long long end = order->n;
 
-    for (long long k = o->opt.ncut; k-- > 0 && o->opt.cut[k] > v->clock.n;)
-        end = o->opt.cut[k];
+    for (long long k = order->ncut; k-- > 0 && order->cut[k] > v->clock.n;)
+        end = order->cut[k];
     for (int w = 0; w < o->W; w++)
         o->last[w] = v->clock.pushed[w];
     for (long long i = v->clock.n; i < end; i++)
-        o->last[o->opt.replay[i].worker] += o->opt.replay[i].act == HPS_CLOCK_APPLY;
+        o->last[order->event[i].worker] += order->event[i].act == HPS_CLOCK_APPLY;
 }
 
 struct hps_server *hps_server_new(struct hps_step *step, struct hps_feeder *feeder,
@@ -76,7 +77,7 @@ struct hps_server *hps_server_new(struct hps_step *step, struct hps_feeder *feed
     }
     if (opt->replay) {
         o->last = hps_mem_new((size_t)W, sizeof *o->last);
-        hps_clock_prescribe(&v->clock, opt->replay, opt->nreplay);
+        hps_clock_prescribe(&v->clock, opt->replay->event, opt->replay->n);
     }
     if (opt->learns && train->interleaving > 0)
         hps_clock_draw(&v->clock, (uint64_t)train->interleaving);
@@ -145,7 +146,7 @@ void hps_server_forget(struct hps_server *v)
 
 bool hps_server_replayed(const struct hps_server *v)
 {
-    return v->impl->opt.replay && v->clock.n >= v->impl->opt.nreplay;
+    return v->impl->opt.replay && v->clock.n >= v->impl->opt.replay->n;
 }
 
 /* Is this clock the worker's last one before the replay's next cut? */

@@ -321,16 +321,8 @@ static enum hps_status begin(struct async *a)
     struct hps_loop_state *s = a->s;
     struct hps_step *step = s->l->step;
     struct hps_server_opt opt = { .steps = s->l->steps, .learns = true, .number = s->number,
-                                  .records = s->l->record != NULL };
-    const struct hps_record_events *replay = s->l->replay;
+                                  .records = s->l->record != NULL, .replay = s->l->replay };
     enum hps_status st = HPS_OK;
-
-    if (replay) {
-        opt.nreplay = replay->n;
-        opt.replay = replay->event;
-        opt.ncut = replay->ncut;
-        opt.cut = replay->cut;
-    }
 
     for (int i = 0; i < step->nchannel; i++) {
         enum hps_status mine = hps_feeder_fetch(s->feeder, i);

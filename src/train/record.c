@@ -312,7 +312,7 @@ static enum hps_status check(struct hps_h5 *h, const struct hps_record_facts *f)
 
 /* Server j's events up to the last cut. */
 static enum hps_status get_events(struct hps_h5 *h, const struct hps_record_facts *f, int j,
-                                  struct hps_record_events *to)
+                                  struct hps_clock_order *to)
 {
     long long ncut = 0, *step = NULL, *count = NULL;
     char *name = name_of(j);
@@ -343,7 +343,7 @@ static enum hps_status get_events(struct hps_h5 *h, const struct hps_record_fact
     return st;
 }
 
-enum hps_status hps_record_load(struct hps_record_events *events, const char *path,
+enum hps_status hps_record_load(struct hps_clock_order *order, const char *path,
                                 const struct hps_record_facts *f, const struct hps_team *team,
                                 MPI_Comm world)
 {
@@ -351,19 +351,19 @@ enum hps_status hps_record_load(struct hps_record_events *events, const char *pa
     int me = hps_rank();
     enum hps_status st = me == 0 ? hps_h5_open(&h, path) : HPS_OK;
 
-    *events = (struct hps_record_events){ 0 };
+    *order = (struct hps_clock_order){ 0 };
     if (me == 0 && !st) st = hps_h5_read(&h, check(&h, f));
     st = hps_agree(world, st);
     for (int j = 0; !st && j < f->servers; j++) {
         if (team->server[j] != me) continue;
         st = hps_h5_open(&h, path);
-        if (!st) st = hps_h5_read(&h, get_events(&h, f, j, events));
+        if (!st) st = hps_h5_read(&h, get_events(&h, f, j, order));
     }
     return hps_agree(world, st);
 }
 
-void hps_record_events_free(struct hps_record_events *events)
+void hps_record_order_free(struct hps_clock_order *order)
 {
-    hps_mem_free(events->event);
-    hps_mem_free(events->cut);
+    hps_mem_free(order->event);
+    hps_mem_free(order->cut);
 }

@@ -309,7 +309,7 @@ static void clear(struct hps_step *step)
 static void train(struct interleaved *x, struct hps_step *step, int r, MPI_Comm world)
 {
     struct interleaved_rank *me = &x->rank[r], *was = &x->record[r];
-    struct hps_record_events replay = { was->nevent, was->ncut, was->event, was->at_cut };
+    struct hps_clock_order replay = { was->nevent, was->ncut, was->event, was->at_cut };
     struct hps_run_opt run = { .seed = 1 };
     struct hps_data_opt of_data = { .batch = x->batch, .microbatches = x->M, .prefetch = 2,
                                     .shuffle = true, .files = "mixed" };

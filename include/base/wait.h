@@ -12,8 +12,8 @@ void hps_wait_set_oversubscribed(bool on);
 bool hps_wait_oversubscribed(void);
 
 /* In a wait that began then (base/clock.h), before the next test: on an oversubscribed host sleep
- * for a 20th of the time waited, 5 to 300 us, else return at once. Many that wait on one core would
- * fill it otherwise; who sleeps for longer lets messages that come in pieces wait for each. */
+ * for a 20th of the time waited, 5 to 300 us, else return at once. Many ranks that wait on one
+ * core would fill it otherwise; longer naps would hold up each piece of a long message. */
 void hps_wait_nap(double began_s);
 
 /* Wait for all of n requests (n = 0 and null requests are fine), and run the progress engine

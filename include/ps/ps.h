@@ -122,6 +122,8 @@ struct hps_ps_cached {
     double bytes;
 };
 struct hps_ps_cached hps_ps_cached(const struct hps_ps *ps);
+/* Add the numbers of one cache to those of others. */
+void hps_ps_cached_add(struct hps_ps_cached *to, const struct hps_ps_cached *more);
 
 /* ---- checkpoints ---- */
 

@@ -265,16 +265,20 @@ struct hps_ps_staged hps_ps_staged(const struct hps_ps *p)
     return m;
 }
 
+void hps_ps_cached_add(struct hps_ps_cached *to, const struct hps_ps_cached *more)
+{
+    to->rows += more->rows;
+    to->hits += more->hits;
+    to->returned += more->returned;
+    to->bytes += more->bytes;
+}
+
 struct hps_ps_cached hps_ps_cached(const struct hps_ps *p)
 {
     struct hps_ps_cached sum = { 0, 0, 0, 0 };
 
-    for (const struct hps_ps_group *g = p->group; g < p->group + p->ngroup; g++) {
-        sum.rows += g->cached.rows;
-        sum.hits += g->cached.hits;
-        sum.returned += g->cached.returned;
-        sum.bytes += g->cached.bytes;
-    }
+    for (const struct hps_ps_group *g = p->group; g < p->group + p->ngroup; g++)
+        hps_ps_cached_add(&sum, &g->cached);
     return sum;
 }
 

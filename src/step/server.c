@@ -412,12 +412,10 @@ void hps_server_flush(struct hps_server *v)
     begin_work(v);
     for (int w = 0; w < o->W; w++) {
         struct hps_ps *ps = o->step->channel[w].ps;
-        struct hps_update u = { v->worker[w].number + w, o->opt.steps.total, 1, o->step->updates,
-                                0 };
         hps_step_flush(o->step, o->feeder, w);
         v->work.rows_pulled += hps_ps_rows(ps).pulled;
         v->work.rows_pushed += hps_ps_rows(ps).pushed;
-        hps_ps_apply(ps, 0, u, 1);
+        hps_ps_apply(ps, 0, update_of(v, w), 1);
     }
     end_work(v);
 }

@@ -20,14 +20,6 @@ static void add(struct hps_staleness *to, const struct hps_staleness *more)
     to->max = more->max > to->max ? more->max : to->max;
 }
 
-static void add_cached(struct hps_ps_cached *to, const struct hps_ps_cached *more)
-{
-    to->rows += more->rows;
-    to->hits += more->hits;
-    to->returned += more->returned;
-    to->bytes += more->bytes;
-}
-
 static struct account account_of(const struct hps_step *step, const struct hps_server *v)
 {
     struct account a = { .work = v->work, .dense = v->staleness };
@@ -48,7 +40,7 @@ static struct hps_served *served_of(const struct hps_team *team, const struct ac
     s->rank = hps_mem_new((size_t)s->N, sizeof *s->rank);
     s->work = hps_mem_new((size_t)s->N, sizeof *s->work);
     for (int r = 0; r < team->R; r++)
-        add_cached(&s->cached, &all[r].cached);
+        hps_ps_cached_add(&s->cached, &all[r].cached);
     for (int i = 0; i < s->N; i++) {
         const struct account *a = &all[team->server[i]];
         s->rank[i] = team->server[i];

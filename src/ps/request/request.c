@@ -160,7 +160,7 @@ static size_t fill_counts(const struct hps_request *r, struct hps_request_slot *
     for (int m = 0, i = 0, index = 0; m < r->M; m++)
         for (int q = 0; q < r->parts; q++, i++) {
             int *count = t->nrecv + HPS_REQUEST_NCOUNT * (q * r->M + m);
-            count[0] = r->cache && q == r->me ? 0 : t->step.nrecv[i];    /* hits */
+            count[0] = hps_request_asked(r, t, i);
             count[1] = index;
             count[2] = t->length[i];
             count[3] = (int)t->at[i];

@@ -84,6 +84,14 @@ struct hps_request {
  * nothing. */
 void hps_request_spread(const struct hps_request *r, void *x, size_t size);
 
+/* So many rows are asked for of i = m * parts + member: hits, which a member with a cache has of
+ * itself, are not. */
+static inline int hps_request_asked(const struct hps_request *r, const struct hps_request_slot *t,
+                                    int i)
+{
+    return r->cache && i % r->parts == r->me ? 0 : t->step.nrecv[i];
+}
+
 /* Of the unique rows of a step, which the owners would send, leave out those that the cache has,
  * and add those whose gradients it must return: first, nrecv, memory.row and what lookups point to
  * are written anew. Of a row with which held gradients come, the number is sent as ~row. */

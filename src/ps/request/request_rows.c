@@ -43,7 +43,7 @@ static void fill_outgoing(struct hps_request *r, struct hps_request_slot *t)
     size_t at = 0;
 
     for (int i = 0; i < r->M * r->parts; i++)
-        t->length[i] = r->cache && i % r->parts == r->me ? 0 : t->step.nrecv[i];
+        t->length[i] = hps_request_asked(r, t, i);
     for (int q = 0; q < r->parts; q++)
         for (int i = q; i < r->M * r->parts; i += r->parts) {
             t->at[i] = at;

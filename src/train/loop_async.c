@@ -68,13 +68,13 @@ static void note_held(struct async *a, const struct hps_server *server)
 
     if (waited_s < patience_s || a->held[0]) return;
     for (int w = 0; w < x->W; w++)
-        if (!x->left[w] && (slowest < 0 || x->finished[w] < x->finished[slowest])) slowest = w;
+        if (!x->left[w] && (slowest < 0 || x->pushed[w] < x->pushed[slowest])) slowest = w;
     if (slowest < 0) return;
     snprintf(a->held, sizeof a->held, "a wait for worker %d, which is at clock %lld", slowest,
-             x->finished[slowest]);
+             x->pushed[slowest]);
     if (hps_step_serves_first(a->s->l->step))
         HPS_SAY_ALL(HPS_WARN, "nothing has come from worker %d, at clock %lld, for %.0f s",
-                    slowest, x->finished[slowest], waited_s);
+                    slowest, x->pushed[slowest], waited_s);
     hps_watch_phase(a->held, 0);
 }
 

@@ -66,6 +66,7 @@ void hps_loop_progress(struct hps_loop_state *s, bool last)
     char left[32], clocks[64] = "";
 
     if (hps_rank() != 0 || s->said == s->c->step) return;
+    if (s->c->step == s->began.step) return; /* nothing was left to train: there is no rate */
     if (!last && (dt < l->train->log_interval_seconds || isnan(s->c->train_loss))) return;
     double rate = (double)(s->c->examples - s->said_examples) / dt;
     if (last)

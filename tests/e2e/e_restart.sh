@@ -39,6 +39,7 @@ touch runs/census/perf.h5.part
 part 2 '4' '1 1' 200
 [ ! -e runs/census/perf.h5.part ] || fail 'half a file stays'
 grep -q 'finished' err || fail 'it did not see that the run is finished'
+grep -q 'examples/s' err && fail 'it has a rate, and trained nothing'
 [ "$loss" = "$whole" ] || fail 'a finished run reports another loss'
 
 echo '-- a changed deck'

@@ -30,11 +30,15 @@
  * Between two steps it waits for the slowest of the gradients that travel back to earlier stages
  * and what these compute once a step:
  *     G_0 = o_0;  G_s = max(o_s, G_{s-1} + e_{s-1} + h_s)
- *     step = max( batch*tau, max_s (G_s + W_s) )
+ *     step = max( batch*tau, max_s (G_s + W_s) + wait * batch*ET_servers )
  * and for stages a < b on the same units also G_a + M (e_a + e_b) + o_b. It is the step of the
  * schedule where S = 1, where M = 1, and where stages are alike; else it may be a little less, with
  * shared units a little more (tests/unit/t_engine.c), never less than the paper's model, batch*tau:
  * it only adds.
+ *
+ * A worker asks servers for rows once a step, when they have applied its gradients of the step
+ * before: it waits for what they do for it, wait = 1/W, and where gradients are summed over workers
+ * in every clock, whose requests then come together, for what they do for all: wait = 1.
  *
  * Of W workers each does such a step at the same time, a clock, with k of the Wk units of a stage,
  * and gradients are summed and rows exchanged over all of these: (k-1)/k above is (Wk-1)/(Wk).
@@ -89,8 +93,14 @@ struct hps_engine_line hps_engine_line(const struct hps_profile *p, struct hps_e
 struct hps_engine_terms hps_engine_terms(const struct hps_engine_line *x, double ct, double k);
 double hps_engine_step(int S, const struct hps_engine_terms *x, const int *mate, double M,
                        double max);
-/* The terms and mates (S) [out] of a priced plan. Returns batch*tau. Pure. */
-double hps_engine_stages(const struct hps_plan *plan, const struct hps_profile *p,
-                         struct hps_engine_terms *x, int *mate);
+/* The terms and mates (S) [out] of a priced plan. Pure. */
+void hps_engine_stages(const struct hps_plan *plan, const struct hps_profile *p,
+                       struct hps_engine_terms *x, int *mate);
+/* The step of a priced plan whose stages take step_s of it: with the wait for servers, and no less
+ * than batch*tau; the seconds of that wait; `wait`. Pure. */
+double hps_engine_with_servers(const struct hps_plan *plan, const struct hps_profile *p,
+                               double step_s);
+double hps_engine_wait_s(const struct hps_plan *plan, const struct hps_profile *p);
+double hps_engine_wait(const struct hps_profile *p);
 
 #endif

@@ -16,11 +16,13 @@ struct hps_engine_result hps_promise_step(const struct hps_plan *plan,
 /* The same of a whole run, which lasts engine.run_s longer than its steps. Pure. */
 struct hps_engine_result hps_promise_run(const struct hps_plan *plan, const struct hps_profile *p);
 
-/* The seconds of a step of stage s, by what it does in them: forwards and backwards; what is
- * computed once a step; sums over its units; the rest of the step, in which it counts, reads, sends
- * receives and waits for other stages. Their sum is step_s. Pure. */
+/* The seconds of a step of stage s, by what it does in them: forwards and backwards; what is done
+ * once a step for rows and weights, pull, push and update, and the wait for servers; sums over its
+ * units; messages of other stages, until they come; the rest of the step, in which it counts, reads
+ * and waits for other ranks. Their sum is step_s. Pure. */
 enum hps_promise_part {
-    HPS_PROMISE_COMPUTE, HPS_PROMISE_ONCE, HPS_PROMISE_SUMS, HPS_PROMISE_REST, HPS_PROMISE_PARTS
+    HPS_PROMISE_COMPUTE, HPS_PROMISE_PULL, HPS_PROMISE_REDUCE, HPS_PROMISE_MESSAGE,
+    HPS_PROMISE_WAIT, HPS_PROMISE_PARTS
 };
 struct hps_promise_parts { double seconds[HPS_PROMISE_PARTS]; };
 struct hps_promise_parts hps_promise_parts(const struct hps_plan *plan, const struct hps_profile *p,

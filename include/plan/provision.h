@@ -13,6 +13,8 @@ struct hps_provision_servers {
     long long limit, units;      /* of their real type, with all stages; that were computed last */
     int type, workers;           /* in the job's types; a worker's unit is so many of them       */
     double et;                   /* seconds per example with these units                         */
+    double wait;                 /* the share of et that stages wait for beside their own seconds
+                                    (plan/engine.h); 0 in the paper's model                      */
 };
 struct hps_provision_servers hps_provision_servers(const struct hps_profile *p);
 /* Units of a worker that they take beside those that the fewest servers take. Pure. */
@@ -20,7 +22,7 @@ long long hps_provision_servers_take(const struct hps_provision_servers *x);
 /* Set the fewest for tau; false when no number suffices. */
 bool hps_provision_serve(struct hps_provision_servers *x, double tau);
 /* The best number, up to `max`, for stages that need tau and cost `rate` an hour; sets it, and
- * returns the tau of all: INFINITY where none is at most tau_max. */
+ * returns the tau of all, max(et, tau + wait et): INFINITY where none is at most tau_max. */
 double hps_provision_serve_best(struct hps_provision_servers *x, double tau, double rate,
                                 double tau_max, long long max);
 

@@ -112,8 +112,8 @@ double hps_engine_step(int S, const struct hps_engine_terms *x, const int *mate,
     return step;
 }
 
-double hps_engine_stages(const struct hps_plan *plan, const struct hps_profile *p,
-                         struct hps_engine_terms *x, int *mate)
+void hps_engine_stages(const struct hps_plan *plan, const struct hps_profile *p,
+                       struct hps_engine_terms *x, int *mate)
 {
     struct hps_engine_cut cut = hps_engine_cut(p);
 
@@ -123,7 +123,23 @@ double hps_engine_stages(const struct hps_plan *plan, const struct hps_profile *
         x[s] = hps_engine_terms(&line, g->ct, (double)(g->units / p->workers));
         mate[s] = hps_plan_partner(plan, s);
     }
-    return cut.batch * hps_cost_tau(plan, p);
+}
+
+double hps_engine_wait(const struct hps_profile *p)
+{
+    return p->server_dense ? 1.0 / p->workers : 1;
+}
+
+double hps_engine_wait_s(const struct hps_plan *plan, const struct hps_profile *p)
+{
+    return hps_engine_cut(p).batch * hps_engine_wait(p) * hps_cost_server_et(plan, p);
+}
+
+double hps_engine_with_servers(const struct hps_plan *plan, const struct hps_profile *p,
+                               double step_s)
+{
+    return fmax(step_s + hps_engine_wait_s(plan, p),
+                hps_engine_cut(p).batch * hps_cost_tau(plan, p));
 }
 
 struct hps_engine_result hps_engine_result(const struct hps_plan *plan,
@@ -139,10 +155,10 @@ struct hps_engine_result hps_engine_of(const struct hps_plan *plan, const struct
 {
     struct hps_engine_terms *x = hps_mem_new((size_t)plan->S, sizeof *x);
     int *mate = hps_mem_new((size_t)plan->S, sizeof *mate);
-    double min = hps_engine_stages(plan, p, x, mate);
+    hps_engine_stages(plan, p, x, mate);
     double step = hps_engine_step(plan->S, x, mate, hps_engine_cut(p).M, INFINITY);
 
     hps_mem_free(x);
     hps_mem_free(mate);
-    return hps_engine_result(plan, p, fmax(step, min));
+    return hps_engine_result(plan, p, hps_engine_with_servers(plan, p, step));
 }

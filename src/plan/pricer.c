@@ -136,6 +136,7 @@ static void init_servers(struct hps_pricer_workspace *w, double tau_max)
     for (int t = -1; hps_cost_next_servers(p, &t, &of);) {
         struct hps_provision_servers *x = &w->choice[w->nchoice++];
         *x = hps_provision_servers(&of);
+        if (w->engine.on) x->wait = hps_engine_wait(p);
         long long min = hps_cost_server_units(&x->can, tau_max);
         if (min <= x->can.max) x->can.min = min;
     }

@@ -6,6 +6,7 @@
  *     P_s = o_s + (M - c n) e_s + 2 c A_s              since first + last >= 2 A_s - n e_s
  *     Q_s = o_a + o_b + M (e_a + e_b)                   of two stages on the same units
  *     D_x = batch * DT of line x
+ * and a wait for servers with P and Q.
  * Any mean of them, weights w, is const + sum of g/k, and rate * seconds is convex in log k: its
  * tangent at any k is a bound. Weights go to what is largest, k to where the tangent is level. */
 #include "plan/pricer_impl.h"
@@ -17,7 +18,8 @@
 struct bound {
     struct hps_pricer_workspace *w;
     double batch, M;
-    double max; /* of a step, to keep the limit */
+    double max;  /* of a step, to keep the limit                */
+    double wait; /* for as many servers as there can be, a step */
 };
 
 /* n: the passes of stage s while a micro-batch makes its round trip. */
@@ -70,7 +72,7 @@ static double look(const struct bound *b, double *mean)
     for (int s = w->stages.S - 1; s >= 0; s--) {
         struct hps_pricer_bound_stage *y = &w->engine.bound[s];
         double k = w->engine.real[w->stages.line[s]], e = y->e0 + y->e1 / k, o = y->o0 + y->o1 / k;
-        y->p = o + own_weight(b, s) * e + 2 * y->c * ahead;
+        y->p = b->wait + o + own_weight(b, s) * e + 2 * y->c * ahead;
         y->waits = 2 * ahead > meanwhile(b, s) * e;
         y->d_s = y->d0 + y->d1 / k;
         y->q_s = o + b->M * e;
@@ -79,7 +81,7 @@ static double look(const struct bound *b, double *mean)
     for (int s = 0; s < w->stages.S; s++) {
         struct hps_pricer_bound_stage *y = &w->engine.bound[s];
         int partner = w->stages.mate[s];
-        y->q_s = partner > s ? y->q_s + w->engine.bound[partner].q_s : 0;
+        y->q_s = partner > s ? b->wait + y->q_s + w->engine.bound[partner].q_s : 0;
         *mean += y->w * y->p + y->q * y->q_s + y->z * y->d_s;
         max = fmax(max, fmax(y->p, fmax(y->q_s, y->d_s)));
     }
@@ -175,9 +177,13 @@ static double move(struct hps_pricer_workspace *w, double worth)
 double hps_pricer_bound(struct hps_pricer *pr, double cutoff)
 {
     struct hps_pricer_workspace *w = pr->workspace;
-    struct bound b = { w, w->engine.cut.batch, w->engine.cut.M, w->engine.cut.batch * pr->tau_max };
+    const struct hps_provision_servers *servers = &w->job.servers;
+    struct bound b = { .w = w, .batch = w->engine.cut.batch, .M = w->engine.cut.M,
+                       .max = w->engine.cut.batch * pr->tau_max };
     double rate = servers_price(w), mean, best = -INFINITY, enough = log(cutoff * b.batch);
 
+    if (servers->can.max > 0)
+        b.wait = b.batch * servers->wait * servers->can.work / (double)servers->can.max;
     for (int s = 0; s < w->stages.S; s++)
         load(&b, s);
     for (int x = 0; x < w->job.S; x++) {

@@ -16,12 +16,12 @@ static double step_s(const struct hps_plan *plan, const struct hps_profile *p)
 {
     struct hps_engine_terms *x = hps_mem_new((size_t)plan->S, sizeof *x);
     int *mate = hps_mem_new((size_t)plan->S, sizeof *mate);
-    double min = hps_engine_stages(plan, p, x, mate);
+    hps_engine_stages(plan, p, x, mate);
     double step = hps_replay_step(plan->S, x, mate, (int)hps_engine_cut(p).M);
 
     hps_mem_free(x);
     hps_mem_free(mate);
-    return fmax(step, min);
+    return hps_engine_with_servers(plan, p, step);
 }
 
 struct hps_engine_result hps_promise_step(const struct hps_plan *plan, const struct hps_profile *p)
@@ -45,13 +45,14 @@ struct hps_promise_parts hps_promise_parts(const struct hps_plan *plan, const st
     struct hps_engine_cut cut = hps_engine_cut(p);
     struct hps_engine_line line = hps_engine_line(p, cut, g->first, g->last, g->type);
     double k = (double)(g->units / p->workers), times = trial_of(p);
-    double work = cut.M * g->ct * line.rows;
-    double compute = work * (1 - line.once_share), once = work * line.once_share;
+    double work = cut.M * g->ct * line.rows, served = hps_engine_wait_s(plan, p);
+    double compute = work * (1 - line.once_share), pull = work * line.once_share + served;
     double sums = hps_engine_sums(&line, k);
-    double rest = step_s(plan, p) - compute - once - sums;
+    double rest = step_s(plan, p) - compute - pull - sums;
+    double message = plan->S > 1 ? fmax(rest - line.step - cut.M * line.extra, 0) : 0;
 
-    return (struct hps_promise_parts){ { times * compute, times * once, times * sums,
-                                         times * rest } };
+    return (struct hps_promise_parts){ { times * compute, times * pull, times * sums,
+                                         times * message, times * (rest - message) } };
 }
 
 double hps_promise_unsure(const struct hps_plan *plan, const struct hps_profile *p)

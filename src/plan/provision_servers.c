@@ -1,5 +1,5 @@
 /* provision_servers.c - how many dedicated servers a plan has: at a given tau the fewest are the
- * best, since more cost more and take units from the stages. */
+ * best, since more cost more and take units from the stages; but where stages wait for them. */
 #include "plan/provision.h"
 
 #include <math.h>
@@ -33,18 +33,40 @@ bool hps_provision_serve(struct hps_provision_servers *x, double tau)
     return x->units <= x->can.max;
 }
 
-/* With n of them the plan costs max(tau, work/n) (rate + price n): it rises with n where work/n is
- * below tau, and falls before. */
+/* Of all, where the stages need tau. */
+static double tau_with(const struct hps_provision_servers *x, double tau, long long units)
+{
+    double et = et_of(x, units);
+
+    return fmax(et, tau + x->wait * et);
+}
+
+/* With n of them, v = work/n, the plan costs max(v, tau + wait v) (rate + price n). It falls with n
+ * while v is the larger; then it is a constant and tau price n + wait work rate/n, which is least
+ * where both are equal. More are needed where the wait would break the limit. */
+static long long wanted(const struct hps_provision_servers *x, double tau, double rate,
+                        double tau_max, long long most)
+{
+    double waits = x->wait * x->can.work, n = 0;
+    long long busy = hps_cost_server_units(&x->can, x->wait < 1 ? tau / (1 - x->wait) : INFINITY);
+
+    if (waits > 0 && tau < tau_max)
+        n = fmax(sqrt(waits * rate / (tau * x->can.price)), waits / (tau_max - tau));
+    long long units = (long long)fmin(fmax(ceil(n), (double)busy), (double)most);
+    while (n > 0 && units < most && tau_with(x, tau, units) > tau_max) /* by rounding */
+        units++;
+    return units;
+}
+
 double hps_provision_serve_best(struct hps_provision_servers *x, double tau, double rate,
                                 double tau_max, long long max)
 {
     long long most = x->can.max < max ? x->can.max : max;
 
     if (most < x->can.min) return INFINITY;
-    hps_provision_serve(x, tau);
-    if (x->units > most) x->units = most;
+    x->units = wanted(x, tau, rate, tau_max, most);
     long long fewer = x->units - 1;
-    double with = fmax(tau, et_of(x, x->units)), without = fmax(tau, et_of(x, fewer));
+    double with = tau_with(x, tau, x->units), without = tau_with(x, tau, fewer);
     if (fewer >= x->can.min && without <= tau_max &&
         without * (rate + x->can.price * (double)fewer) <
             with * (rate + x->can.price * (double)x->units)) {

@@ -173,20 +173,6 @@ static struct hps_read_time reading(const struct hps_type *type, struct hps_read
     return spare ? (struct hps_read_time){ 0, 0 } : read;
 }
 
-/* What a server of type t does for the examples of layer l: it sends the rows, and applies their
- * gradients; of dense weights that it holds it copies and applies all. Returns the part that a unit
- * of a stage is spared. */
-static double fill_serve(struct hps_profile *p, int l, int t, const struct hps_layer_time *m,
-                         double slow)
-{
-    bool rows = hps_profile_has_table(&p->layer[l]);
-    double spared = slow * m->once_s;
-
-    if (!hps_profile_served(p) || (!rows && !p->server_dense)) return 0;
-    p->serve[(size_t)l * (size_t)p->T + (size_t)t] = spared + (rows ? m->rows_s[0] : 0);
-    return spared;
-}
-
 /* One layer on one type. The dense update takes the same time for any number of examples, as does
  * sorting the step's rows, which counts for the first layer that reads them. Finding rows is not
  * slower on an emulated rank. */
@@ -196,19 +182,39 @@ static void fill_layer(struct hps_profile *p, const struct hps_net *net, int l, 
     size_t at = (size_t)l * (size_t)p->T + (size_t)t;
     const struct hps_layer *y = &net->layer[l];
     double byte_s = read.byte_s * hps_measure_bytes(net, l), all[3];
-    double spared = fill_serve(p, l, t, m, slow);
     bool first = p->layer[l].reads = y->wants_dense || y->wants_label || y->nslot > 0;
 
     for (int e = 0; e < l; e++)
         first &= !p->layer[e].reads;
     for (int i = 0; i < 3; i++)
-        all[i] = fmax(slow * m->work_s[i] - spared, 0) + m->rows_s[i] + byte_s * m->batch[i] +
+        all[i] = slow * m->work_s[i] + m->rows_s[i] + byte_s * m->batch[i] +
                  (first ? read.order_s * p->batch : 0);
     p->oct[at] = all[0];
     p->alpha[at] = parallel_part(m->batch, all);
     p->engine.forward_s[at] = slow * m->forward_s;
     p->engine.once_s[at] = all[0] - slow * (m->work_s[0] - m->once_s);
-    p->engine.once_s[at] = fmax(p->engine.once_s[at], 0);
+}
+
+/* What is done once a step for the rows of a layer, or its weights, and finding the rows. */
+struct of_tables {
+    double once, find;          /* seconds, as those of the profile */
+};
+
+/* Servers send the rows, and apply their gradients; of dense weights that they hold they copy and
+ * apply all. The units of a stage are spared the latter. */
+static void move_to_servers(struct hps_profile *p, const struct of_tables *x)
+{
+    for (int l = 0; hps_profile_served(p) && l < p->L; l++) {
+        bool rows = hps_profile_has_table(&p->layer[l]);
+        if (!rows && !p->server_dense) continue;
+        for (size_t at = (size_t)(l * p->T), end = at + (size_t)p->T; at < end; at++) {
+            double all = p->oct[at], left = fmax(all - x[at].once, 0);
+            p->serve[at] = x[at].once + (rows ? x[at].find : 0);
+            p->oct[at] = left;
+            if (left > 0) p->alpha[at] = fmin(p->alpha[at] * all / left, 1);
+            p->engine.once_s[at] = fmax(p->engine.once_s[at] - x[at].once, 0);
+        }
+    }
 }
 
 /* What the ranks of a type measure, and its first rank broadcasts. A micro-batch enters so many
@@ -239,7 +245,8 @@ static void fit_type(struct hps_profile *p, int t, double slow, struct facts *m)
 }
 
 static void fill_type(struct hps_profile *p, const struct hps_net *net, const struct hps_pool *pool,
-                      int t, struct facts *m, bool rounded, double *rows)
+                      int t, struct facts *m, bool rounded, double *rows,
+                      struct of_tables *tables)
 {
     struct hps_read_time read = reading(&pool->type[t], m->read);
 
@@ -252,6 +259,8 @@ static void fill_type(struct hps_profile *p, const struct hps_net *net, const st
         hps_measure_sync_link(p, net, l, t, pool->link[t * pool->T + t], m->layer[l].rows,
                               rounded);
         rows[at] = m->layer[l].rows;
+        tables[at] = (struct of_tables){ pool->type[t].slow * m->layer[l].once_s,
+                                         m->layer[l].rows_s[0] };
     }
 }
 
@@ -307,6 +316,14 @@ static enum hps_status measure_mine(struct facts *m, const int *round, int nroun
     return hps_agree(world, st);
 }
 
+/* The trials that a profile is fitted to are of one worker without servers. */
+static void as_in_trials(struct hps_profile *p)
+{
+    p->workers = 1;
+    p->server_units = 0;
+    p->server_auto = p->server_dense = false;
+}
+
 enum hps_status hps_measure_profile(struct hps_profile **out, const struct hps_net *net,
                                     const struct hps_pool *pool, struct hps_dev *dev,
                                     const struct hps_measure_opt *o, MPI_Comm world)
@@ -314,25 +331,29 @@ enum hps_status hps_measure_profile(struct hps_profile **out, const struct hps_n
     struct hps_profile *p = hps_profile_new(net->L, pool->T);
     size_t bytes = sizeof(struct facts) + (size_t)net->L * sizeof(struct hps_layer_time);
     struct facts *m = hps_mem_new(bytes, 1), *received = hps_mem_new(bytes, 1);
-    double *rows = hps_mem_new((size_t)net->L * (size_t)pool->T, sizeof *rows);
+    size_t n = (size_t)net->L * (size_t)pool->T;
+    struct of_tables *tables = hps_mem_new(n, sizeof *tables);
+    double *rows = hps_mem_new(n, sizeof *rows);
     int *round = hps_mem_new((size_t)pool->R, sizeof *round), nround = rounds_of(pool, round);
     bool rounded = hps_storage_rounds_gradients(o->storage);
     enum hps_status st = begin_profile(p, net, pool, o);
 
-    p->workers = 1; /* whose steps the profile is fitted to */
+    as_in_trials(p);
     if (!st) st = measure_mine(m, round, nround, net, dev, o, world);
     fill_boundaries(p, net, pool);
     for (int t = 0; !st && t < pool->T; t++) {
         int by = pool->type[t].first;
         if (hps_rank() == by) memcpy(received, m, bytes);
         HPS_MPI(MPI_Bcast(received, (int)bytes, MPI_BYTE, by, world));
-        fill_type(p, net, pool, t, received, rounded, rows);
+        fill_type(p, net, pool, t, received, rounded, rows, tables);
     }
     if (!st) hps_measure_sync(p, rows, net, pool, dev, rounded, world);
     if (!st && !is_short(o)) st = hps_measure_pairs(p, round, nround, net, pool, dev, o, world);
     if (!st && !is_short(o)) st = hps_measure_move(p, net, pool, dev, o, world);
-    p->workers = o->workers;
+    hps_measure_types(p, pool, o);
+    move_to_servers(p, tables);
     hps_mem_free(rows);
+    hps_mem_free(tables);
     hps_mem_free(round);
     hps_mem_free(received);
     hps_mem_free(m);

@@ -94,12 +94,17 @@ def check_times(profile, plan):
         busy.append(et)
     for a, b in plan.get("share") or []:
         busy[a] += busy[b]
+    return max(busy + [served(profile, plan)])
+
+
+def served(profile, plan):
+    """Seconds per example of the dedicated servers; 0: there are none."""
     servers = servers_of(profile, plan)
-    if servers["units"] > 0:
-        work = math.fsum((x.get("serve") or [0] * len(profile["types"]))[servers["type"]]
-                         for x in profile["layers"])
-        busy.append(work / profile["batch"] / servers["units"])
-    return max(busy)
+    if servers["units"] == 0:
+        return 0
+    work = math.fsum((x.get("serve") or [0] * len(profile["types"]))[servers["type"]]
+                     for x in profile["layers"])
+    return work / profile["batch"] / servers["units"]
 
 
 def servers_of(profile, plan):
@@ -301,7 +306,9 @@ def engine_step(profile, plan, tau):
     for a, b in plan.get("share") or []:
         lead[max(a, b)] = min(a, b)
     clock = batch * workers_of(profile)
-    return max(clock * tau, replay(x, lead, micros)), clock
+    alone = (profile.get("servers") or {}).get("dense")  # a worker waits for its own rows only
+    wait = clock * served(profile, plan) / (workers_of(profile) if alone else 1)
+    return max(clock * tau, replay(x, lead, micros) + wait), clock
 
 
 def check_engine(profile, plan, tau, rate):

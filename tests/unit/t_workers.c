@@ -77,7 +77,7 @@ static void a_clock_by_hand(void **state)
     make_near(hps_promise_step(plan, p).seconds, 1800 / 16.0 * (20 + sums));
     make_near(hps_promise_step(plan, p).cost_usd, 1800 / 16.0 * (20 + sums) / 3600 * 24);
     make_near(hps_promise_parts(plan, p, 0).seconds[HPS_PROMISE_COMPUTE], 20);
-    make_near(hps_promise_parts(plan, p, 0).seconds[HPS_PROMISE_SUMS], sums);
+    make_near(hps_promise_parts(plan, p, 0).seconds[HPS_PROMISE_REDUCE], sums);
     p->engine.batch = 2;
     p->engine.microbatches = 1;
     make_near(hps_engine_of(plan, p).step_s, 5 + sums / 4);

@@ -4,7 +4,8 @@
 #include "plan/promise.h"
 #include "train/report/report_impl.h"
 
-static const char *const name[HPS_PROMISE_PARTS] = { "compute", "update", "reduce", "wait" };
+static const char *const name[HPS_PROMISE_PARTS] = { "compute", "pull", "reduce", "message",
+                                                      "wait" };
 
 /* Seconds of a step of this stage in each part, mean over its ranks. */
 static void measured(const struct hps_report_region *region, double seconds, double steps,
@@ -12,11 +13,11 @@ static void measured(const struct hps_report_region *region, double seconds, dou
 {
     static const int of[HPS_REGIONS] = {
         [HPS_REGION_FORWARD] = HPS_PROMISE_COMPUTE, [HPS_REGION_BACKWARD] = HPS_PROMISE_COMPUTE,
-        [HPS_REGION_PULL] = HPS_PROMISE_ONCE,       [HPS_REGION_PUSH] = HPS_PROMISE_ONCE,
-        [HPS_REGION_UPDATE] = HPS_PROMISE_ONCE,     [HPS_REGION_REDUCE] = HPS_PROMISE_SUMS,
-        [HPS_REGION_READ] = HPS_PROMISE_REST,       [HPS_REGION_SEND] = HPS_PROMISE_REST,
-        [HPS_REGION_RECV] = HPS_PROMISE_REST,       [HPS_REGION_WAIT] = HPS_PROMISE_REST,
-        [HPS_REGION_CHECKPOINT] = HPS_PROMISE_REST,
+        [HPS_REGION_PULL] = HPS_PROMISE_PULL,       [HPS_REGION_PUSH] = HPS_PROMISE_PULL,
+        [HPS_REGION_UPDATE] = HPS_PROMISE_PULL,     [HPS_REGION_REDUCE] = HPS_PROMISE_REDUCE,
+        [HPS_REGION_SEND] = HPS_PROMISE_MESSAGE,    [HPS_REGION_RECV] = HPS_PROMISE_MESSAGE,
+        [HPS_REGION_READ] = HPS_PROMISE_WAIT,       [HPS_REGION_WAIT] = HPS_PROMISE_WAIT,
+        [HPS_REGION_CHECKPOINT] = HPS_PROMISE_WAIT,
     };
     double rest = seconds - region[HPS_REGION_CHECKPOINT].avg_s;
 
@@ -24,11 +25,11 @@ static void measured(const struct hps_report_region *region, double seconds, dou
         part[i] = 0;
     for (int g = 0; g < HPS_REGIONS; g++) {
         double s = region[g].gpu_s > 0 ? region[g].gpu_s : region[g].avg_s;
-        if (of[g] == HPS_PROMISE_REST) continue;
+        if (of[g] == HPS_PROMISE_WAIT) continue;
         part[of[g]] += s / steps;
         rest -= s;
     }
-    part[HPS_PROMISE_REST] = rest / steps;
+    part[HPS_PROMISE_WAIT] = rest / steps;
 }
 
 void hps_report_put_parts(json_t *stage, const struct hps_report_input *f, int s,

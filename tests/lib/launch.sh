@@ -16,7 +16,8 @@ trap 'exit 130' HUP INT TERM
 
 export srcdir HPS_TMP
 . "$srcdir/tests/lib/env.sh"
-export OMPI_MCA_mpi_yield_when_idle=1   # many at a time: who waits gives his core to who works
+# many at a time: who waits gives his core to who works
+export OMPI_MCA_mpi_yield_when_idle=1 OMP_WAIT_POLICY=passive
 cd "$HPS_TMP" || exit 99
 
 # seconds, for machines that do much else; a script runs the program dozens of times

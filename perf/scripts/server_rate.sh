@@ -1,12 +1,15 @@
 #!/bin/sh
 # server_rate.sh - rows that one core of a server gives and updates in a second, in memory that it
 # shares with the worker and by messages, beside what its memory and messages allow, measured in the
-# same run; bytes that travel for a row. Tables of TABLE (2,000,000) rows, ROWS (100,000) a step, STEPS
-# (50), of DIMS (16 64). One minute.
+# same run; bytes that travel for a row. Messages are MPI's own way, COPY=none: not from memory to
+# memory of another process. Tables of TABLE (2,000,000) rows, ROWS (100,000) a step, STEPS
+# (50), of DIMS (16 64); medians of RUNS (9). Two minutes.
 cd "$(dirname "$0")/../.." || exit 1
 . perf/scripts/lib.sh
 . perf/scripts/networks.sh
-table=${TABLE:-2000000} rows=${ROWS:-100000} steps=${STEPS:-50} dims=${DIMS:-16 64}
+unset OMPI_MCA_btl_vader_single_copy_mechanism
+[ -z "${COPY:-}" ] || export OMPI_MCA_btl_vader_single_copy_mechanism="$COPY"
+table=${TABLE:-2000000} rows=${ROWS:-100000} steps=${STEPS:-50} runs=${RUNS:-9} dims=${DIMS:-16 64}
 
 # of NAME...: millions of rows a second of these parts together; least NAME NAME: of the slower one
 of() {
@@ -21,6 +24,14 @@ over() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.3f\n", a / b }'; }
 bytes() {
     awk -v name="$1" -v copies="$2" '$1 == name { all = $2 / $3 } $1 == "row_bytes" { own = $2 * copies }
         END { printf "%.4f\n", all / own }' out
+}
+
+# medians: of the seconds, or bytes, of each name
+medians() {
+    sort -k 1,1 -k 2,2g | awk '
+        $1 != name { if (n) print name, x[int((n + 1) / 2)], rows; name = $1; n = 0 }
+        { x[++n] = $2; rows = $3 }
+        END { print name, x[int((n + 1) / 2)], rows }'
 }
 
 # wanted A B TEXT: a goal, A is at most B, for the end
@@ -46,7 +57,14 @@ build_tool server_rate
 title 'A server: rows given and updated in a second, one core'
 header dim way what 'millions a second' 'by memory alone' 'by messages alone' 'of what is allowed'
 for dim in $dims; do
-    said mpirun -n 2 build/server_rate "$table" "$dim" "$rows" "$steps"
+    : >all
+    each=said
+    for _ in $(seq "$runs"); do
+        $each mpirun -n 2 build/server_rate "$table" "$dim" "$rows" "$steps"
+        cat out >>all
+        each=quiet
+    done
+    medians <all >out
     both shared "$dim"
     both messages "$dim"
     echo "$dim $(bytes messages_bytes_pull 1) $(bytes messages_bytes_both 2)" >>traffic

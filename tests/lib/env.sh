@@ -6,8 +6,6 @@ export OMPI_MCA_rmaps_base_oversubscribe=1
 export OMPI_MCA_btl_vader_single_copy_mechanism=none
 # a run that ends with an error ends all its ranks: the launcher need not look on for a second
 export OMPI_MCA_odls_base_sigkill_timeout=${OMPI_MCA_odls_base_sigkill_timeout:-0}
-# all ranks are on one host: to look for a fabric takes 0.2 s of each launch
-export OMPI_MCA_pml=${OMPI_MCA_pml:-ob1}
 export HETERPS_DATADIR=${srcdir:?}
 export ASAN_OPTIONS=fast_unwind_on_malloc=0:use_sigaltstack=0
 export LSAN_OPTIONS="suppressions=${srcdir:?}/tests/lib/lsan.supp:print_suppressions=0"

@@ -3,6 +3,7 @@
 #define HPS_TRAIN_REPORT_H
 
 #include "hw/count.h"
+#include "hw/other_load.h"
 #include "hw/pool.h"
 #include "net/net.h"
 #include "plan/promise.h"
@@ -94,6 +95,7 @@ struct hps_report_input {
     struct hps_run_losses losses;
     struct hps_run_layouts layout;
     struct hps_run_plans plans;
+    struct hps_other_load_found other;  /* what else ran on the nodes meanwhile          */
     const struct hps_served *served;    /* by servers in this start; NULL: workers were
                                            synchronous                                   */
 };

@@ -165,6 +165,7 @@ static enum hps_status report(struct hps_job *j, const struct hps_loop *l,
                     { before->was.layout, before->was.origin },
                     before->step },
         .served = l->history->served,
+        .other = sequence->other,
         .plans = { n, sequence->epoch, n > 1 ? &sequence->before : NULL },
     };
     enum hps_status st = HPS_OK, written;
@@ -214,7 +215,7 @@ static enum hps_status go(struct hps_job *j, const struct hps_start *s, const st
 {
     struct hps_recording recording = { 0 };
     struct hps_cursor cursor = { .train_loss = NAN };
-    struct hps_plan_sequence sequence = { .gpu_joules = NAN };
+    struct hps_plan_sequence sequence = { .gpu_joules = NAN, .other = { .cores = NAN } };
     struct hps_loop loop = { .run = &j->o.run,
                              .train = &j->o.train,
                              .data_opt = &j->o.data,

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Whoever watches a run learns where it stands: at most one line an interval, never without a loss,
-# and status.json says at the end what was said last and how it ended.
+# and status.json says at the end what was said last and how it ended. What else runs is said.
 . "$srcdir/tests/lib/lib.sh"
 . "$srcdir/tests/lib/data.sh"
 census
@@ -39,4 +39,15 @@ expect 65 'not finite' ranks 2 train "$srcdir/inputs/census.yaml" --set train.op
 grep -q '"state": "failed"' $status || fail 'the run has not failed'
 [ "$(number $status step)" -gt 0 ] || fail 'it is not known where it failed'
 [ "$(number $status exit_code)" = 65 ] || fail 'status.json does not say 65'
+
+echo '-- what else keeps the processors busy is seen'
+rm -rf runs
+sh -c 'while :; do :; done' &
+spins=$!
+train 2 census.yaml --set train.epochs=6
+kill "$spins"
+if [ -r /proc/stat ]; then
+    grep -q 'something else kept [0-9.]* cores of .* busy during the training' err ||
+        fail "$(number runs/census/report.json other_cores) cores are not said"
+fi
 verdict

@@ -118,7 +118,7 @@ void made_run_init(struct made_run *m, int R, const char *directory)
         .traffic = { .net_bytes = 1e6, .tier_hits = 0.75, .tier_bytes = 2.5e9,
                      .gpu_joules = 1234 },
         .setup = { &m->net, 600000, &m->pool, m->profile, m->plan, m->stage_of },
-        .has_test = true, .losses = { 3, m->loss }
+        .has_test = true, .losses = { 3, m->loss }, .other = { 1.5, R - 1 }
     };
     m->facts.test = (struct hps_metric_result){ .examples = 1000, .positives = 250, .auc = 0.875,
                                                 .logloss = 0.3125, .calibration = 1.0625 };

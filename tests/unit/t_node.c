@@ -1,7 +1,9 @@
 /* t_node: a rank's facts are those that the system tells, tidy and in bounds; a rank bound to one
  * core has one. */
+#include <math.h>
 #include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,7 +16,8 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "hw/node.h"
+#include "base/clock.h"
+#include "hw/other_load.h"
 
 static int bits(const struct hps_node *node)
 {
@@ -104,11 +107,56 @@ static void use(void **state)
     hps_mem_free(block);
 }
 
+/* Of two processors of three, what is neither idle nor waits for a disk. */
+static void ticks(void **state)
+{
+    const char *text = "cpu  900 9 9 9 9 9 9 9 0 0\n"
+                       "cpu0 100 20 30 5000 700 4 5 6 1000 0\n"
+                       "cpu1 1 1 1 1 1 1 1 1 0 0\n"
+                       "cpu2 10 20 30 5000 700\n"
+                       "intr 7 8\n";
+    unsigned char mask[HPS_NODE_MASK] = { 1 | 4 };
+
+    (void)state;
+    assert_true(hps_other_load_ticks(text, mask) == 165 + 60);
+    mask[0] = 2;
+    assert_true(hps_other_load_ticks(text, mask) == 6);
+    mask[0] = 8;
+    assert_true(isnan(hps_other_load_ticks(text, mask)));
+    assert_true(isnan(hps_other_load_ticks("", mask)));
+}
+
+/* A process of its own is seen, this one is not. */
+static void others(void **state)
+{
+    struct hps_node node;
+    int type = 0;
+
+    (void)state;
+    hps_node_probe(&node);
+    struct hps_pool pool = { .R = 1, .node = &node, .type_of = &type };
+    pid_t child = fork();
+    if (child == 0)
+        for (;;)
+            continue;
+    struct hps_other_load began = hps_other_load_begin(&pool);
+    double end = began.now_s + 1;
+    while (hps_now_s() < end)
+        continue;
+    struct hps_other_load_found x = hps_other_load_end(&began, &pool, MPI_COMM_NULL);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(x.rank, 0);
+    if (isnan(x.cores)) skip();         /* no /proc here */
+    assert_true(x.cores > 0.1 && x.cores < node.cores + 0.1);
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 2)
         return started_on_one_core((int)strtol(argv[1], NULL, 10));
     const struct CMUnitTest tests[] = { cmocka_unit_test(facts), cmocka_unit_test(one_core),
-                                        cmocka_unit_test(threads), cmocka_unit_test(use) };
+                                        cmocka_unit_test(threads), cmocka_unit_test(use),
+                                        cmocka_unit_test(ticks), cmocka_unit_test(others) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

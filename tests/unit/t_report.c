@@ -87,6 +87,7 @@ static void test_keys(void **state)
     made_is_real(j, "tier_hits", 0.75);
     made_is_real(j, "tier_bytes", 2.5e9);
     made_is_real(j, "gpu_joules", 1234);
+    made_is_real(j, "other_cores", 1.5);
     made_is_real(j, "predicted_bubble", 1 - 4 * (0.003 + 0.007 / 4) / (2 * step));
     assert_string_equal(hps_report_word(json_object_get(j, "plan"), "format"), "heterps-plan-1");
     assert_int_equal(json_array_size(json_object_get(j, "idle")), 2);

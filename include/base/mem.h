@@ -10,9 +10,14 @@
  * 2 MiB aligned and ask for huge pages. Thread safe. Caller frees. Local. */
 void *hps_mem_new(size_t n, size_t size);
 
+/* For how many elements there is to be memory where n are needed and there is some for `cap`: where
+ * it does not suffice, for half more, so that appending is linear, and an eighth more than needed,
+ * since what steps need varies by some per cent, and each growth is new memory to touch. Pure. */
+size_t hps_mem_room(size_t cap, size_t n);
+
 /* Grow (never shrink) `*p` so that it holds `n` elements; keeps the content; `*cap` is the number
- * held now. *p may be NULL with *cap = 0. By halves at least, so appending is linear. New part
- * zeroed. `p` is the address of a pointer of any type. Ends the run as hps_mem_new does. Local. */
+ * held now (hps_mem_room). *p may be NULL with *cap = 0. New part zeroed. `p` is the address of a
+ * pointer of any type. Ends the run as hps_mem_new does. Local. */
 void hps_mem_grow(void *p, size_t *cap, size_t n, size_t size);
 
 /* Memory for a library that releases it with free(3): neither counted nor zeroed; where there is

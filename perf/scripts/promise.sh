@@ -5,8 +5,8 @@
 # DECKS=REGEX some of the decks as they ship. DRAWN=SEED: instead of the list, ten plans that a seed
 # draws.
 # MOVIELENS_DIR has ratings.csv and movies.csv; without it its plans are left out.
-# TRIAL=N: each run tries its plan for N steps before it (schedule.trial_steps), which corrects what
-# is promised of it, and has at least 20 N steps.
+# TRIAL=N: each run tries its plan before it (schedule.trial_steps), which corrects what is promised
+# of it, for an eighth of the list's steps, N at least, and has 20 times as many.
 # Ranks have one thread each and are tied to two cores by what they need of them: a rank of x1 has
 # one alone, two of x2 share one.
 movielens=${1:+$(cd "$1" && pwd)}
@@ -158,7 +158,11 @@ run_plan() {
     deck_of "$name" "$slow"
     stages "$cut" "$share" >plan.json
     [ "$steps" -ge 20 ] || steps=20 # below 16 times the batch no whole steps are measured
-    [ "${TRIAL:-0}" -eq 0 ] || [ "$steps" -ge $((20 * TRIAL)) ] || steps=$((20 * TRIAL))
+    trial=0
+    if [ "${TRIAL:-0}" -gt 0 ]; then
+        trial=$((steps / 8 > TRIAL ? steps / 8 : TRIAL))
+        steps=$((20 * trial))
+    fi
     rm -f rates model engine off_p off_e
     for _ in $(seq "$runs"); do
         rm -rf runs
@@ -166,7 +170,7 @@ run_plan() {
             --set run.directory=runs/promise --set run.threads=1 --set data.test= \
             --set "data.batch=$batch" --set "data.microbatches=$micro" --set train.epochs=0 \
             --set "train.steps=$steps" --set schedule.method=file --set schedule.plan=plan.json \
-            --set schedule.throughput_limit=0 --set "schedule.trial_steps=${TRIAL:-0}"
+            --set schedule.throughput_limit=0 --set "schedule.trial_steps=$trial"
         m=$(rate "$batch" step_median_s)
         p=$(rate "$batch" model_step_s)
         e=$(rate "$batch" predicted_step_s)
@@ -240,7 +244,7 @@ echo 'promised from the profile that it measured itself, moments before. Stages 
 echo "layers:type:units; \`wide\` is census_mixed's network, \`hard\` is census itself, whose step is"
 echo 'shorter than a millisecond.'
 [ "${TRIAL:-0}" -eq 0 ] ||
-    echo "The engine's promise is corrected by a trial of $TRIAL steps of the plan, at most a 20th of the run's."
+    echo "The engine's promise is corrected by a trial of the plan, of a 20th of the run's steps."
 echo
 header deck 'batch / micro-batches' stages 'measured, examples/s' "paper's model" off engine off
 echo "$plans" | grep -E "${PLANS:-.}" | while read -r line; do

@@ -87,13 +87,19 @@ void hps_mem_free(void *p)
         HPS_DIE("munmap of %zu bytes failed", h->bytes);
 }
 
+size_t hps_mem_room(size_t cap, size_t n)
+{
+    size_t more = cap + cap / 2, enough = n + n / 8;
+
+    return n <= cap ? cap : more > enough ? more : enough;
+}
+
 void hps_mem_grow(void *p, size_t *cap, size_t n, size_t size)
 {
     void *old, *new;
-    size_t want = *cap + *cap / 2;
+    size_t want = hps_mem_room(*cap, n);
 
     if (n <= *cap) return;
-    if (want < n) want = n;
     memcpy(&old, p, sizeof old);                        /* *p is a pointer to any type */
     new = hps_mem_new(want, size);
     if (old) memcpy(new, old, *cap * size);

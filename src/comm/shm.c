@@ -246,7 +246,7 @@ size_t hps_shm_rows(const struct hps_shm *n)
 static void lengthen(struct hps_shm *n, int q, struct buffer *x, size_t bytes)
 {
     size_t max = (size_t)n->rows * x->row_bytes, had = x->seen[q];
-    size_t want = had + had / 2 > bytes ? had + had / 2 : bytes;
+    size_t want = hps_mem_room(had, bytes);
     char *base = x->base + (size_t)n->slot[q] * max;
     int fd = q == n->me ? n->fd : open_of(&n->fact[q]);
 

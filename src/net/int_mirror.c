@@ -39,7 +39,7 @@ void hps_int_mirror_grow(struct hps_int_mirror *a, size_t n)
         return;
     }
     hps_dev_wait(a->dev, a->copied);
-    if (n > a->cap) move_to_pinned(a, n > a->cap + a->cap / 2 ? n : a->cap + a->cap / 2, a->cap);
+    if (n > a->cap) move_to_pinned(a, hps_mem_room(a->cap, n), a->cap);
 }
 
 /* The first copy to a device: from now on the host array is pinned, and half as large again. */

@@ -13,8 +13,8 @@
 #include "plan/budget.h"
 #include "step/step_agree.h"
 
-/* Steps that do not count, since they touch new memory, until a step is no faster than the fastest
- * before it by FASTER; fewer where steps are long. */
+/* Steps that do not count, since they touch new memory, until so many in a row are no faster than
+ * the fastest before them by FASTER; fewer where steps are long. */
 enum { WARM_UP = 3, MIN_SURE = 8, FEW = 2 };
 #define FASTER 0.03
 #define WARM_UP_S 0.02
@@ -30,7 +30,8 @@ struct loop {
     long long whole;            /* examples of a step of whole batches                 */
     double loss;                /* this rank's, of the last step that returned one     */
     bool warm;                  /* steps count                                         */
-    double last_s, min_s;       /* the last step; the fastest before it                */
+    double min_s;               /* the fastest step                                    */
+    int no_faster;              /* steps since then, but for what they gained          */
     double *took_s;             /* (max_steps) seconds of the whole batches that count */
     int n;
     double began_s;             /* when the first step, then when the first that counts, began */
@@ -83,7 +84,7 @@ static bool has_enough(const struct loop *x, long long n)
 static bool gets_warm(const struct loop *x)
 {
     double s = hps_now_s() - x->began_s;
-    bool settled = x->done >= WARM_UP && x->last_s > (1 - FASTER) * x->min_s && s > WARM_UP_S;
+    bool settled = x->no_faster >= WARM_UP && s > WARM_UP_S;
 
     return !x->warm && (settled || s > MAX_WARM_UP_S);
 }
@@ -121,8 +122,8 @@ static enum hps_status one_step(struct loop *x, bool *stop)
                                               &x->loss);
     double took_s = hps_now_s() - t0;
     x->number = hps_steps_next(&x->steps, x->number);
-    x->min_s = x->done++ > 0 ? fmin(x->min_s, x->last_s) : INFINITY;
-    x->last_s = took_s;
+    x->no_faster = x->done++ > 0 && took_s > (1 - FASTER) * x->min_s ? x->no_faster + 1 : 0;
+    x->min_s = x->done > 1 ? fmin(x->min_s, took_s) : took_s;
     read_regions(x, counts);
     if (counts) {
         x->took_s[x->n++] = took_s;

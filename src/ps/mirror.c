@@ -19,7 +19,7 @@ void hps_mirror_grow(struct hps_mirror *b, struct hps_dev *dev, size_t n)
 {
     if (n > b->cap) {
         if (b->device) dev->ops->free(dev, b->device);
-        b->cap = n > b->cap + b->cap / 2 ? n : b->cap + b->cap / 2;
+        b->cap = hps_mem_room(b->cap, n);
         b->device = dev->ops->alloc(dev, b->cap * sizeof *b->device);
     }
     if (dev->host)

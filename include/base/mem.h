@@ -11,8 +11,9 @@
 void *hps_mem_new(size_t n, size_t size);
 
 /* For how many elements there is to be memory where n are needed and there is some for `cap`: where
- * it does not suffice, for half more, so that appending is linear, and an eighth more than needed,
- * since what steps need varies by some per cent, and each growth is new memory to touch. Pure. */
+ * it does not suffice, for half more, so that appending is linear, and an eighth and a few more
+ * than needed, since what steps need varies by some per cent, few by more, and each growth is new
+ * memory to touch. Pure. */
 size_t hps_mem_room(size_t cap, size_t n);
 
 /* Grow (never shrink) `*p` so that it holds `n` elements; keeps the content; `*cap` is the number

@@ -89,7 +89,8 @@ void hps_mem_free(void *p)
 
 size_t hps_mem_room(size_t cap, size_t n)
 {
-    size_t more = cap + cap / 2, enough = n + n / 8;
+    const size_t few = 64;              /* of which a step may need twice as many */
+    size_t more = cap + cap / 2, enough = n + n / 8 + few;
 
     return n <= cap ? cap : more > enough ? more : enough;
 }

@@ -42,11 +42,11 @@ stop_all() {
 
 # shellcheck disable=SC2046 # options without blanks
 {
-    submit alpha -p alpha -N1-2 "$hps_jobs/cpu.sh" "$deck" $(options alpha 100)
-    submit beta -p beta -N1-2 --gpus-per-node=1 "$hps_jobs/gpu.sh" "$deck" $(options beta 100)
-    submit gamma -p gamma -N1-2 --array=1 "$hps_jobs/array.sh" "$deck" -- $(options gamma 100)
+    submit alpha -p alpha -N1-2 "$hps_jobs/cpu.sh" "$deck" $(options alpha 300)
+    submit beta -p beta -N1-2 --gpus-per-node=1 "$hps_jobs/gpu.sh" "$deck" $(options beta 300)
+    submit gamma -p gamma -N1-2 --array=1 "$hps_jobs/array.sh" "$deck" -- $(options gamma 300)
     "$hps_jobs/chain.sh" -J delta -o delta.out --open-mode=append --no-requeue -p delta -N1-2 \
-        "$hps_jobs/cpu.sh" "$deck" $(options delta 100) >out || fail 'the chain was not submitted'
+        "$hps_jobs/cpu.sh" "$deck" $(options delta 300) >out || fail 'the chain was not submitted'
     submit plain -p plain -N1 "$hps_jobs/cpu.sh" "$deck" $(options plain)
 }
 for name in $names; do hears "$name.out" 'checkpoint at'; done

@@ -283,16 +283,6 @@ void hps_job_search(const struct hps_sched_opt *opt, int n)
     hps_watch_phase("planning", opt->seconds > 0 ? 3 * n * opt->seconds : INFINITY);
 }
 
-/* The measured times hold for nodes that are as busy. Collective. */
-static void say_other_load(const struct hps_job *j, const struct hps_other_load *began)
-{
-    struct hps_other_load_found x = hps_other_load_end(began, j->pool, j->world);
-
-    if (x.cores >= HPS_OTHER_LOAD_SAID)
-        HPS_SAY(HPS_WARN, "something else kept %.2f cores of %s busy while layers were measured: "
-                "what is promised is for such a machine", x.cores, j->pool->node[x.rank].host);
-}
-
 /* With the servers' type. */
 static enum hps_status make_profile(struct hps_job *j, bool present)
 {
@@ -300,9 +290,11 @@ static enum hps_status make_profile(struct hps_job *j, bool present)
 
     hps_watch_phase("measuring", MEASURE_S + open_s(j));
     if (j->o.sched.profile[0]) return recorded(j, &m);
-    struct hps_other_load began = hps_other_load_begin(j->pool);
+    struct hps_other_load began = hps_other_load_begin(j->pool, j->world);
     enum hps_status st = hps_measure_profile(&j->profile, j->net, j->pool, &j->dev, &m, j->world);
-    say_other_load(j, &began);
+    hps_other_load_end(&began, j->pool,
+                       "while layers were measured: what is promised is for such a machine",
+                       j->world);
     return st;
 }
 

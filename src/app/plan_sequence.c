@@ -134,22 +134,13 @@ static enum hps_status change_plan(struct hps_plan_sequence *c, struct hps_job *
     return st;
 }
 
-static void note_other_load(struct hps_plan_sequence *c, const struct hps_job *j,
-                            const struct hps_other_load *began)
-{
-    c->other = hps_other_load_end(began, j->pool, j->world);
-    if (c->other.cores >= HPS_OTHER_LOAD_SAID)
-        HPS_SAY(HPS_WARN, "something else kept %.2f cores of %s busy during the training, of which "
-                "no promise knows", c->other.cores, j->pool->node[c->other.rank].host);
-}
-
 enum hps_status hps_plan_sequence_run(struct hps_plan_sequence *c, struct hps_job *j,
                                       struct hps_loop *l, struct hps_cursor *cursor)
 {
     struct hps_loop_change change;
     struct hps_adapt *adapt = NULL;
     struct hps_nvml *nvml = j->node.on_gpu ? hps_nvml_open(j->node.gpu_uuid) : NULL;
-    struct hps_other_load began = hps_other_load_begin(j->pool);
+    struct hps_other_load began = hps_other_load_begin(j->pool, j->world);
     double joules = hps_nvml_joules(nvml);
 
     if (j->o.sched.replan) adapt = hps_adapt_new(&j->o.sched, j->profile, j->o.run.stall_seconds);
@@ -162,7 +153,9 @@ enum hps_status hps_plan_sequence_run(struct hps_plan_sequence *c, struct hps_jo
         hps_mem_free(number);
     }
     c->gpu_joules = hps_nvml_joules(nvml) - joules;
-    if (!st || st == HPS_AGAIN) note_other_load(c, j, &began);
+    if (!st || st == HPS_AGAIN)
+        c->other = hps_other_load_end(&began, j->pool,
+                                      "during the training, of which no promise knows", j->world);
     hps_nvml_close(nvml);
     hps_adapt_free(adapt);
     return st;

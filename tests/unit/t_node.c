@@ -1,5 +1,5 @@
 /* t_node: a rank's facts are those that the system tells, tidy and in bounds; a rank bound to one
- * core has one. */
+ * core has one; what else keeps its processors busy is seen. */
 #include <math.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-#include "base/mem.h"
 #include "base/clock.h"
+#include "base/mem.h"
 #include "hw/other_load.h"
 
 static int bits(const struct hps_node *node)
@@ -139,11 +139,11 @@ static void others(void **state)
     if (child == 0)
         for (;;)
             continue;
-    struct hps_other_load began = hps_other_load_begin(&pool);
+    struct hps_other_load began = hps_other_load_begin(&pool, MPI_COMM_NULL);
     double end = began.now_s + 1;
     while (hps_now_s() < end)
         continue;
-    struct hps_other_load_found x = hps_other_load_end(&began, &pool, MPI_COMM_NULL);
+    struct hps_other_load_found x = hps_other_load_end(&began, &pool, "in a test", MPI_COMM_NULL);
     kill(child, SIGKILL);
     assert_int_equal(waitpid(child, NULL, 0), child);
     assert_int_equal(x.rank, 0);

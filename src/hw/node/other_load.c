@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/mpi_check.h"
+#include "base/say.h"
 #include "base/world.h"
 
 #define MAX_BYTES (16 << 20)            /* of /proc/stat: interrupts have a long line */
@@ -47,64 +48,68 @@ double hps_other_load_ticks(const char *text, const unsigned char *mask)
     return sum;
 }
 
-static bool same_host(const struct hps_pool *pool, int a, int b)
+static double busy_s(const unsigned char *mask)
 {
-    return strcmp(pool->node[a].host, pool->node[b].host) == 0;
-}
-
-/* Is it the first rank of its host, which looks for all of them? */
-static bool looks(const struct hps_pool *pool, int rank)
-{
-    for (int r = 0; r < rank; r++)
-        if (same_host(pool, r, rank)) return false;
-    return true;
-}
-
-/* NaN: another rank looks, or the kernel does not say. */
-static double busy_s(const struct hps_pool *pool)
-{
-    unsigned char mask[HPS_NODE_MASK] = { 0 };
-    int me = hps_rank();
     char *text = NULL;
     size_t length;
-
-    if (me >= pool->R || !looks(pool, me)) return NAN;
-    for (int r = me; r < pool->R; r++)
-        for (int i = 0; i < HPS_NODE_MASK && same_host(pool, r, me); i++)
-            mask[i] |= pool->node[r].mask[i];
     bool there = hps_file_read(&text, &length, MAX_BYTES, "/proc/stat");
     double ticks = there ? hps_other_load_ticks(text, mask) : NAN;
+
     hps_mem_free(text);
     return ticks / (double)sysconf(_SC_CLK_TCK);
 }
 
-struct hps_other_load hps_other_load_begin(const struct hps_pool *pool)
-{
-    return (struct hps_other_load){ hps_now_s(), hps_node_cpu_s(), busy_s(pool) };
-}
-
 /* ---- of all hosts ---- */
 
-struct hps_other_load_found hps_other_load_end(const struct hps_other_load *began,
-                                               const struct hps_pool *pool, MPI_Comm world)
+/* To the first rank of the host. */
+static void reduce(void *x, int n, MPI_Datatype type, MPI_Op op, MPI_Comm host, bool first)
 {
-    struct hps_other_load now = hps_other_load_begin(pool);
-    struct hps_other_load mine = { now.now_s - began->now_s, now.own_s - began->own_s,
-                                   now.busy_s - began->busy_s };
-    struct hps_other_load *all = hps_mem_new((size_t)pool->R, sizeof *all);
-    struct hps_other_load_found most = { NAN, 0 };
+    HPS_MPI(MPI_Reduce(first ? MPI_IN_PLACE : x, x, n, type, op, 0, host));
+}
 
-    all[0] = mine;
+/* Sets whether this is the first rank of its host, which has the sums. Its clocks are read once all
+ * ranks are here: who waits is busy. */
+static struct hps_other_load look(bool *first, const struct hps_pool *pool, MPI_Comm world)
+{
+    unsigned char mask[HPS_NODE_MASK];
+    MPI_Comm host = hps_node_host(world);
+    struct hps_other_load x;
+    int me = 0;
+
+    memcpy(mask, pool->node[hps_rank()].mask, sizeof mask);
+    if (host != MPI_COMM_NULL) HPS_MPI(MPI_Comm_rank(host, &me));
+    *first = me == 0;
+    if (host != MPI_COMM_NULL)
+        reduce(mask, HPS_NODE_MASK, MPI_UNSIGNED_CHAR, MPI_BOR, host, *first);
+    x = (struct hps_other_load){ hps_now_s(), hps_node_cpu_s(), NAN };
+    if (*first) x.busy_s = busy_s(mask);
+    if (host == MPI_COMM_NULL) return x;
+    reduce(&x.own_s, 1, MPI_DOUBLE, MPI_SUM, host, *first);
+    HPS_MPI(MPI_Comm_free(&host));
+    return x;
+}
+
+struct hps_other_load hps_other_load_begin(const struct hps_pool *pool, MPI_Comm world)
+{
+    return look(&(bool){ false }, pool, world);
+}
+
+struct hps_other_load_found hps_other_load_end(const struct hps_other_load *began,
+                                               const struct hps_pool *pool, const char *when,
+                                               MPI_Comm world)
+{
+    const double said = 0.25;
+    bool first;
+    struct hps_other_load now = look(&first, pool, world);
+    double other_s = now.busy_s - began->busy_s - (now.own_s - began->own_s);
+    struct hps_other_load_found x = { -INFINITY, hps_rank() };
+
+    if (first && !isnan(other_s)) x.cores = other_s / (now.now_s - began->now_s);
     if (world != MPI_COMM_NULL)
-        HPS_MPI(MPI_Allgather(&mine, 3, MPI_DOUBLE, all, 3, MPI_DOUBLE, world));
-    for (int r = 0; r < pool->R; r++) {
-        double other = all[r].busy_s;   /* NaN but of the rank that looks */
-        for (int q = r; q < pool->R && !isnan(other); q++)
-            if (same_host(pool, q, r)) other -= all[q].own_s;
-        double cores = other / all[r].now_s;
-        if (cores > most.cores || (isnan(most.cores) && !isnan(cores)))
-            most = (struct hps_other_load_found){ cores, r };
-    }
-    hps_mem_free(all);
-    return most;
+        HPS_MPI(MPI_Allreduce(MPI_IN_PLACE, &x, 1, MPI_DOUBLE_INT, MPI_MAXLOC, world));
+    if (isinf(x.cores)) x.cores = NAN;
+    if (x.cores >= said)
+        HPS_SAY(HPS_WARN, "something else kept %.2f cores of %s busy %s", x.cores,
+                pool->node[x.rank].host, when);
+    return x;
 }

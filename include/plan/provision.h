@@ -21,8 +21,12 @@ struct hps_provision_servers hps_provision_servers(const struct hps_profile *p);
 long long hps_provision_servers_take(const struct hps_provision_servers *x);
 /* Set the fewest for tau; false when no number suffices. */
 bool hps_provision_serve(struct hps_provision_servers *x, double tau);
+/* The tau of all where the stages need tau and the servers et; the least that stages wait, where
+ * there are as many servers as there can be. Pure. */
+double hps_provision_tau(const struct hps_provision_servers *x, double tau, double et);
+double hps_provision_least_wait(const struct hps_provision_servers *x);
 /* The best number, up to `max`, for stages that need tau and cost `rate` an hour; sets it, and
- * returns the tau of all, max(et, tau + wait et): INFINITY where none is at most tau_max. */
+ * returns the tau of all: INFINITY where none is at most tau_max. */
 double hps_provision_serve_best(struct hps_provision_servers *x, double tau, double rate,
                                 double tau_max, long long max);
 

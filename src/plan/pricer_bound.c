@@ -177,13 +177,11 @@ static double move(struct hps_pricer_workspace *w, double worth)
 double hps_pricer_bound(struct hps_pricer *pr, double cutoff)
 {
     struct hps_pricer_workspace *w = pr->workspace;
-    const struct hps_provision_servers *servers = &w->job.servers;
-    struct bound b = { .w = w, .batch = w->engine.cut.batch, .M = w->engine.cut.M,
-                       .max = w->engine.cut.batch * pr->tau_max };
+    double batch = w->engine.cut.batch;
+    struct bound b = { w, batch, w->engine.cut.M, batch * pr->tau_max,
+                       batch * hps_provision_least_wait(&w->job.servers) };
     double rate = servers_price(w), mean, best = -INFINITY, enough = log(cutoff * b.batch);
 
-    if (servers->can.max > 0)
-        b.wait = b.batch * servers->wait * servers->can.work / (double)servers->can.max;
     for (int s = 0; s < w->stages.S; s++)
         load(&b, s);
     for (int x = 0; x < w->job.S; x++) {

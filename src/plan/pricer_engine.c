@@ -40,22 +40,12 @@ static void change(struct hps_pricer_workspace *w, long long *units, int x, long
     w->job.used[w->job.type[x]] += more;
 }
 
-/* The largest tau of the stages that keeps the limit, with all servers that there can be. */
-static double tau_allowed(const struct hps_pricer *pr)
-{
-    const struct hps_provision_servers *x = &pr->workspace->job.servers;
-
-    return x->wait > 0 && x->can.max > 0
-               ? pr->tau_max - x->wait * x->can.work / (double)x->can.max
-               : pr->tau_max;
-}
-
 /* Add units where they save most time for their price, but none to line `but`, until the limit is
  * kept; several at once where there are many. False when more units save no time. */
 static bool hasten(struct hps_pricer *pr, long long *units, int but)
 {
     struct hps_pricer_workspace *w = pr->workspace;
-    double tau, allowed = tau_allowed(pr);
+    double tau, allowed = pr->tau_max - hps_provision_least_wait(&w->job.servers);
 
     rate_of(w, units);
     while ((tau = hps_pricer_tau(pr, units, INFINITY)) > allowed) {

@@ -137,7 +137,7 @@ double hps_pricer_served(struct hps_pricer *pr, const long long *units, double t
     for (int l = 0; l < w->job.S; l++)
         if (w->job.type[l] == x->type) left -= units[l] * x->workers;
     double all = hps_provision_serve_best(x, tau, rate, pr->tau_max, left);
-    if (isinf(all)) return hps_pricer_too_slow(pr, fmax(tau + x->wait * x->et, x->et));
+    if (isinf(all)) return hps_pricer_too_slow(pr, hps_provision_tau(x, tau, x->et));
     return all * (rate + x->can.price * (double)x->units);
 }
 

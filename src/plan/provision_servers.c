@@ -33,12 +33,19 @@ bool hps_provision_serve(struct hps_provision_servers *x, double tau)
     return x->units <= x->can.max;
 }
 
-/* Of all, where the stages need tau. */
+double hps_provision_tau(const struct hps_provision_servers *x, double tau, double et)
+{
+    return fmax(et, tau + x->wait * et);
+}
+
+double hps_provision_least_wait(const struct hps_provision_servers *x)
+{
+    return x->wait * et_of(x, x->can.max);
+}
+
 static double tau_with(const struct hps_provision_servers *x, double tau, long long units)
 {
-    double et = et_of(x, units);
-
-    return fmax(et, tau + x->wait * et);
+    return hps_provision_tau(x, tau, et_of(x, units));
 }
 
 /* With n of them, v = work/n, the plan costs max(v, tau + wait v) (rate + price n). It falls with n

@@ -200,6 +200,11 @@ struct of_tables {
     double once, find;          /* seconds, as those of the profile */
 };
 
+static struct of_tables of_layer(const struct hps_layer_time *m, double slow)
+{
+    return (struct of_tables){ slow * m->once_s, m->rows_s[0] };
+}
+
 /* Servers send the rows, and apply their gradients; of dense weights that they hold they copy and
  * apply all. The units of a stage are spared the latter. */
 static void move_to_servers(struct hps_profile *p, const struct of_tables *x)
@@ -245,8 +250,7 @@ static void fit_type(struct hps_profile *p, int t, double slow, struct facts *m)
 }
 
 static void fill_type(struct hps_profile *p, const struct hps_net *net, const struct hps_pool *pool,
-                      int t, struct facts *m, bool rounded, double *rows,
-                      struct of_tables *tables)
+                      int t, struct facts *m, bool rounded, double *rows)
 {
     struct hps_read_time read = reading(&pool->type[t], m->read);
 
@@ -259,8 +263,6 @@ static void fill_type(struct hps_profile *p, const struct hps_net *net, const st
         hps_measure_sync_link(p, net, l, t, pool->link[t * pool->T + t], m->layer[l].rows,
                               rounded);
         rows[at] = m->layer[l].rows;
-        tables[at] = (struct of_tables){ pool->type[t].slow * m->layer[l].once_s,
-                                         m->layer[l].rows_s[0] };
     }
 }
 
@@ -345,7 +347,9 @@ enum hps_status hps_measure_profile(struct hps_profile **out, const struct hps_n
         int by = pool->type[t].first;
         if (hps_rank() == by) memcpy(received, m, bytes);
         HPS_MPI(MPI_Bcast(received, (int)bytes, MPI_BYTE, by, world));
-        fill_type(p, net, pool, t, received, rounded, rows, tables);
+        fill_type(p, net, pool, t, received, rounded, rows);
+        for (int l = 0; l < p->L; l++)
+            tables[l * p->T + t] = of_layer(&received->layer[l], pool->type[t].slow);
     }
     if (!st) hps_measure_sync(p, rows, net, pool, dev, rounded, world);
     if (!st && !is_short(o)) st = hps_measure_pairs(p, round, nround, net, pool, dev, o, world);

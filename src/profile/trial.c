@@ -26,12 +26,12 @@ struct loop {
     struct hps_feeder *feeder;
     struct hps_steps steps;
     struct hps_step_agree agree;
-    long long number, done;     /* the next step; steps so far                         */
+    long long number;           /* the next step                                       */
     long long whole;            /* examples of a step of whole batches                 */
     double loss;                /* this rank's, of the last step that returned one     */
     bool warm;                  /* steps count                                         */
     double min_s;               /* the fastest step                                    */
-    int no_faster;              /* steps since then, but for what they gained          */
+    int no_faster;              /* steps since one was faster by FASTER                */
     double *took_s;             /* (max_steps) seconds of the whole batches that count */
     int n;
     double began_s;             /* when the first step, then when the first that counts, began */
@@ -122,8 +122,8 @@ static enum hps_status one_step(struct loop *x, bool *stop)
                                               &x->loss);
     double took_s = hps_now_s() - t0;
     x->number = hps_steps_next(&x->steps, x->number);
-    x->no_faster = x->done++ > 0 && took_s > (1 - FASTER) * x->min_s ? x->no_faster + 1 : 0;
-    x->min_s = x->done > 1 ? fmin(x->min_s, took_s) : took_s;
+    x->no_faster = took_s > (1 - FASTER) * x->min_s ? x->no_faster + 1 : 0;
+    x->min_s = fmin(x->min_s, took_s);
     read_regions(x, counts);
     if (counts) {
         x->took_s[x->n++] = took_s;
@@ -169,7 +169,8 @@ enum hps_status hps_trial_run(struct hps_trial *t, const struct hps_net *net,
 {
     struct hps_order order = hps_order_of_data(o->data, o->shuffle, false, o->seed);
     struct loop x = { .o = o, .steps = hps_steps_of(o->data->N, o->batch, o->microbatches, 0,
-                                                    INT32_MAX) };
+                                                    INT32_MAX),
+                      .min_s = INFINITY };
     enum hps_level level = hps_say_min(HPS_ERROR);  /* the run will say the rest itself */
 
     *t = (struct hps_trial){ 0 };

@@ -224,6 +224,7 @@ load() { cut -d ' ' -f 1 /proc/loadavg; }
 before=$(load)
 : >offs
 : >offs_oversubscribed
+: >deck_offs
 title 'Emulated heterogeneity: promised and measured'
 import_census
 said build/heterps generate inputs/ctrdnn.yaml --rows 120000 --output data/ctrdnn_train.h5
@@ -271,9 +272,13 @@ echo
 share() { [ $((100 * $(within "$1" "$2"))) -ge $(($3 * $(wc -l <offs))) ]; }
 goal 'engine within 5 % on 80 % of the plans' share 2 5 80
 goal 'engine within 10 % on 95 % of the plans' share 2 10 95
-goal 'engine: worst at most 20 %' share 2 20 100
+if [ "${TRIAL:-0}" -gt 0 ]; then
+    goal 'with a trial: worst at most 8 %' share 2 8 100
+else
+    goal 'engine: worst at most 20 %' share 2 20 100
+fi
 goal 'engine, four ranks on two cores: worst at most 20 %' \
     [ "$(awk '$2 > 20' offs_oversubscribed | wc -l)" -eq 0 ]
-goal 'the decks within 10 %' [ "$(awk '$1 > 10' deck_offs | wc -l)" -eq 0 ]
+[ ! -s deck_offs ] || goal 'the decks within 10 %' [ "$(awk '$1 > 10' deck_offs | wc -l)" -eq 0 ]
 commands
 the_end

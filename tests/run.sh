@@ -106,8 +106,8 @@ distcheck() {
     if main_build && HPS_NP=2 make -C "$dir/gcc" -j "$(cores)" distcheck \
         DISTCHECK_CONFIGURE_FLAGS="CFLAGS=-O0 $without" >"$dir/distcheck.out" 2>&1 \
         TESTS='tests/unit/t_import tests/unit/t_import_csv tests/unit/t_gemm tests/unit/t_bf16
-            tests/mpi/m_reader tests/e2e/e_cli.sh tests/e2e/e_plan.sh tests/e2e/e_gpu.sh
-            tests/e2e/e_h5py.sh tests/rules/floors.sh tests/rules/style.sh
+            tests/unit/t_dev_fc tests/mpi/m_reader tests/e2e/e_cli.sh tests/e2e/e_plan.sh
+            tests/e2e/e_gpu.sh tests/e2e/e_h5py.sh tests/rules/floors.sh tests/rules/style.sh
             tests/rules/lists.sh'; then
         passed=$((passed + $(sum '# PASS:' "$dir/distcheck.out")))
         skipped=$((skipped + $(sum '# SKIP:' "$dir/distcheck.out")))

@@ -9,14 +9,17 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "base/direct_file.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/part_file.h"
+#include "base/rng.h"
 #include "base/thread.h"
 #include "life/rundir.h"
 
@@ -206,6 +209,77 @@ static void test_read(void **state)
     assert_string_equal(hps_file_why(errno), "nobody writes to this pipe");
 }
 
+/* ---- direct I/O: pieces of all sizes at all places give the file that memory has ---- */
+
+enum { WHOLE = 20 << 20, NPIECE = 3 };
+
+static uint64_t draw(uint64_t n)
+{
+    static uint64_t index;
+
+    return hps_rng_below(7, index++, n);
+}
+
+static void put_drawn(struct hps_direct_file *f, unsigned char *want)
+{
+    static const size_t sizes[] = { 1, 511, 4096, 100000, 1 << 20, (1 << 20) + 1, 5 << 20 };
+    struct iovec piece[NPIECE];
+    size_t at = draw(4 << 20), end;
+
+    if (draw(2) == 0) at -= at % 4096;
+    end = at;
+    for (int i = 0; i < NPIECE; i++) {
+        piece[i] = (struct iovec){ want + end, sizes[draw(sizeof sizes / sizeof *sizes)] };
+        memset(want + end, (int)draw(256), piece[i].iov_len);
+        want[end] ^= 1;
+        end += piece[i].iov_len;
+    }
+    assert_true(hps_direct_put_pieces(f, piece, NPIECE, at));
+}
+
+enum way { AS_IT_IS, NONE, IN_NAME_ALONE, WAYS };
+
+/* A file system may have direct I/O, not have it, or refuse the write: memory that is not aligned
+ * is refused like that. */
+static void open_as(struct hps_direct_file *f, enum way way, char *memory)
+{
+    assert_true(hps_direct_open(f, "large"));
+    if (way == IN_NAME_ALONE) f->buffer = memory + 64;
+    if (way != NONE || f->direct < 0) return;
+    close(f->direct);
+    f->direct = -1;
+}
+
+static void test_direct(void **state)
+{
+    unsigned char *want = hps_mem_new(WHOLE, 1), *got = hps_mem_new(WHOLE, 1);
+    char *memory = hps_mem_new(5 << 20, 1);
+    struct hps_direct_file f;
+
+    (void)state;
+    assert_false(hps_direct_open(&f, "nowhere"));
+    assert_int_equal(errno, ENOENT);
+    for (enum way way = AS_IT_IS; way < WAYS; way++) {
+        int fd = hps_file_new("large", 0);
+        assert_int_equal(ftruncate(fd, WHOLE), 0);
+        memset(want, 0, WHOLE);
+        open_as(&f, way, memory);
+        for (int i = 0; i < 12; i++)
+            put_drawn(&f, want);
+        if (way == IN_NAME_ALONE) f.buffer = NULL;
+        assert_true(hps_direct_put(&f, "end", 3, WHOLE - 3));
+        memcpy(want + WHOLE - 3, "end", 3);
+        assert_true(hps_direct_sync(&f));
+        assert_true(hps_direct_close(&f));
+        assert_int_equal(pread(fd, got, WHOLE, 0), WHOLE);
+        assert_memory_equal(got, want, WHOLE);
+        close(fd);
+    }
+    hps_mem_free(want);
+    hps_mem_free(got);
+    hps_mem_free(memory);
+}
+
 static int nothing_held(void **state)
 {
     (void)state;
@@ -217,6 +291,7 @@ int main(void)
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_open), cmocka_unit_test(test_new),
                                         cmocka_unit_test(test_part),
                                         cmocka_unit_test(test_rundir),
-                                        cmocka_unit_test(test_read) };
+                                        cmocka_unit_test(test_read),
+                                        cmocka_unit_test(test_direct) };
     return cmocka_run_group_tests(tests, NULL, nothing_held);
 }

@@ -1,15 +1,15 @@
-/* ckpt_try.c - writers of one file wait for each other in some file systems, and memory of the page
- * cache that was not used before may be slow: so all ranks write, and not very little. */
+/* ckpt_try.c - writers of one file wait for each other in some file systems, and caches take a
+ * little at once: so all ranks write, and not very little. */
 #include "train/ckpt_try.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stdint.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/direct_file.h"
 #include "base/file.h"
 #include "base/finite.h"
 #include "base/mem.h"
@@ -35,26 +35,28 @@ static enum hps_status agree(bool good, const char *folder, MPI_Comm world)
     return first < INT_MAX ? HPS_OUTPUT : HPS_OK;
 }
 
-/* Rank 0 makes the folder and the file, others open it; *fd [out]. Collective. */
-static enum hps_status open_all(int *fd, const char *folder, const char *path, MPI_Comm world)
+/* Rank 0 makes the folder and the file, all open it. Collective. */
+static enum hps_status open_all(struct hps_direct_file *file, const char *folder, const char *path,
+                                MPI_Comm world)
 {
     enum hps_status st = HPS_OK;
     bool root = hps_rank() == 0;
+    int fd = -1;
 
     if (root) st = hps_ckpt_make_folder(folder);
     st = hps_agree(world, st);
     if (st) return st;
-    if (root) *fd = hps_file_new(path, 0);
-    st = agree(!root || *fd >= 0, folder, world);
+    if (root) fd = hps_file_new(path, 0);
+    st = agree(!root || fd >= 0, folder, world);
     if (st) return st;
-    if (!root) *fd = hps_file_open(path, O_WRONLY);
-    st = agree(*fd >= 0, folder, world);
+    st = agree(hps_direct_open(file, path), folder, world);
     if (root) unlink(path);                     /* also if the run is killed now */
+    if (root) close(fd);
     return st;
 }
 
 /* This rank's bytes, in pieces that take turns with those of the others. */
-static bool write_mine(int fd, const char *x, size_t bytes)
+static bool write_mine(struct hps_direct_file *file, const char *x, size_t bytes)
 {
     size_t piece = bytes < PIECE ? bytes : PIECE;
     bool good = true;
@@ -62,14 +64,14 @@ static bool write_mine(int fd, const char *x, size_t bytes)
     for (size_t at = 0; good && at < bytes; at += piece) {
         size_t n = bytes - at < piece ? bytes - at : piece;
         uint64_t to = (uint64_t)at * (uint64_t)hps_nrank() + (uint64_t)piece * (uint64_t)hps_rank();
-        good = hps_file_put(fd, x + at, n, to);
+        good = hps_direct_put(file, x + at, n, to);
     }
-    return good && fsync(fd) == 0;
+    return good && hps_direct_sync(file);
 }
 
 /* Seconds until all ranks have written so many bytes each; negative: this rank failed, with errno.
  * Collective. */
-static double write_s(int fd, size_t bytes, MPI_Comm world)
+static double write_s(struct hps_direct_file *file, size_t bytes, MPI_Comm world)
 {
     size_t n = bytes / sizeof(float);
     float *x = hps_mem_new(n, sizeof *x);
@@ -81,7 +83,7 @@ static double write_s(int fd, size_t bytes, MPI_Comm world)
     bool good = hps_first_not_finite(x, n) == n;
     volatile uint64_t sum = hps_ckpt_block_sum(0, x, n);
     (void)sum;
-    good = good && write_mine(fd, (const char *)x, n * sizeof *x);
+    good = good && write_mine(file, (const char *)x, n * sizeof *x);
     int why = errno;
     double mine = hps_now_s() - t0, most;
     HPS_MPI(MPI_Allreduce(&mine, &most, 1, MPI_DOUBLE, MPI_MAX, world));
@@ -96,12 +98,12 @@ enum hps_status hps_ckpt_try(const struct hps_ckpt_opt *opt, const struct hps_ru
     char *folder = hps_ckpt_folder(opt, dir), *path = hps_mem_print("%s/.rate", folder);
     double all = fmin(fmax(SHARE * bytes, MIN_BYTES), fmin(bytes, MAX_BYTES)), R = hps_nrank();
     double mine = fmax(all / R, MIN_RANK), took_s = 0;
-    int fd = -1;
+    struct hps_direct_file file = { .fd = -1 };
 
-    enum hps_status st = open_all(&fd, folder, path, world);
-    if (!st) took_s = write_s(fd, (size_t)mine, world);
+    enum hps_status st = open_all(&file, folder, path, world);
+    if (!st) took_s = write_s(&file, (size_t)mine, world);
     if (!st) st = agree(took_s >= 0, folder, world);
-    if (fd >= 0) close(fd);
+    if (file.fd >= 0) hps_direct_close(&file);
     *save_s = fmax(took_s, 0) * bytes / (mine * R);
     hps_mem_free(path);
     hps_mem_free(folder);

@@ -1,15 +1,12 @@
-/* ckpt_write.c - plain writes at the offsets of the HDF5 datasets. Writeback is started at once, so
- * that the sync at the end is short. */
+/* ckpt_write.c - plain writes at the offsets of the HDF5 datasets. */
 #include "train/ckpt_write.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
-#include "base/file.h"
+#include "base/direct_file.h"
 #include "base/finite.h"
 #include "base/mem.h"
 
@@ -18,7 +15,7 @@ enum { WRITE_BYTES = 4 << 20, PIECES = 1000 };
 
 struct out {
     struct hps_ckpt_write *w;
-    int fd;
+    struct hps_direct_file file;
     struct hps_background_end *end;
 };
 
@@ -52,15 +49,9 @@ static bool put(struct out *o, const void *from, size_t bytes, uint64_t at)
 
     for (size_t i = 0; good && i < bytes; i += WRITE_BYTES) {
         size_t n = bytes - i < WRITE_BYTES ? bytes - i : WRITE_BYTES;
-        good = wrote(o, hps_file_put(o->fd, (const char *)from + i, n, at + i), n);
+        good = wrote(o, hps_direct_put(&o->file, (const char *)from + i, n, at + i), n);
     }
     return good;
-}
-
-/* Start the writeback of these bytes. */
-static void send_off(const struct out *o, uint64_t at, uint64_t bytes)
-{
-    sync_file_range(o->fd, (off_t)at, (off_t)bytes, SYNC_FILE_RANGE_WRITE);
 }
 
 static bool put_array(struct out *o, struct hps_ckpt_item *it)
@@ -68,10 +59,7 @@ static bool put_array(struct out *o, struct hps_ckpt_item *it)
     size_t n = (size_t)it->rows * (size_t)it->width;
 
     it->sum = hps_ckpt_block_sum(0, it->copy, n);
-    if (!judge(o, it, it->copy, n) || !put(o, it->copy, n * sizeof *it->copy, it->offset))
-        return false;
-    send_off(o, it->offset, n * sizeof *it->copy);
-    return true;
+    return judge(o, it, it->copy, n) && put(o, it->copy, n * sizeof *it->copy, it->offset);
 }
 
 /* The file offset of a block of a table. */
@@ -111,7 +99,6 @@ static bool put_table(struct out *o, struct hps_ckpt_item *it)
         uint64_t at = offset_of(it, first / HPS_CYCLIC_BLOCK);
         good = judge(o, it, x, (size_t)n * stride) && put_blocks(o, it, first, n, x, false) &&
                put(o, x, bytes, at);
-        send_off(o, at, bytes);
     }
     hps_mem_free(x);
     return good;
@@ -144,7 +131,7 @@ static long long put_run(struct out *o, const struct hps_gather_job *job, long l
         bytes += rows * width * sizeof *x;
     }
     uint64_t at = offset_of(job->item, job->first / HPS_CYCLIC_BLOCK + first);
-    return wrote(o, hps_file_put_pieces(o->fd, piece, npiece, at), bytes) ? i : -1;
+    return wrote(o, hps_direct_put_pieces(&o->file, piece, npiece, at), bytes) ? i : -1;
 }
 
 /* Write a band, without the blocks of ranks that wrote theirs alone. */
@@ -158,8 +145,6 @@ static bool put_band(struct out *o, const struct hps_gather_job *job)
         bool lacks = job->lacks && job->lacks[i % parts];
         i = lacks ? i + 1 : put_run(o, job, i, n);
     }
-    send_off(o, offset_of(it, job->first / HPS_CYCLIC_BLOCK),
-             (uint64_t)job->rows * (uint64_t)it->width * sizeof(float));
     return i == n;
 }
 
@@ -191,12 +176,12 @@ static bool put_all(struct out *o)
 void hps_ckpt_write(void *write, struct hps_background_end *end)
 {
     struct hps_ckpt_write *w = write;
-    struct out o = { w, hps_file_open(w->path, O_WRONLY), end };
+    struct out o = { .w = w, .end = end };
 
-    bool good = o.fd >= 0 || fail(&o, "cannot be opened");
+    bool good = hps_direct_open(&o.file, w->path) || fail(&o, "cannot be opened");
     good = good && put_all(&o);
     for (int i = 0; i < w->n; i++) /* the main thread need not keep rows any more */
         if (w->item[i].snapshot) hps_snapshot_quit(w->item[i].snapshot);
-    if (good && fsync(o.fd) != 0) good = fail(&o, "cannot be written");
-    if (o.fd >= 0 && close(o.fd) != 0 && good) fail(&o, "cannot be written");
+    if (good && !hps_direct_sync(&o.file)) good = fail(&o, "cannot be written");
+    if (o.file.fd >= 0 && !hps_direct_close(&o.file) && good) fail(&o, "cannot be written");
 }

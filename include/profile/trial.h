@@ -15,16 +15,24 @@ struct hps_trial_opt {
     int microbatches, prefetch;
     bool shuffle;
     uint64_t seed;
-    int min_steps, max_steps;               /* that count                                  */
+    int nwindow;                            /* 1 to HPS_TRIAL_WINDOWS: the steps come in so many
+                                               windows, with pauses between them. A machine has
+                                               moments of some tenths of a second in which all
+                                               is slower: most windows are outside of one  */
+    int min_steps, max_steps;               /* that count, of all windows, as the seconds are */
     double seconds;                         /* enough of them, after min_steps             */
     double max_seconds;                     /* enough, after 2; 0: never                   */
-    double sure;                            /* enough, after min_steps and 8: the median is unsure
-                                               by no more than this share; 0: never        */
+    double sure;                            /* enough of a window, after its share of min_steps and
+                                               8: its median is unsure by no more than this
+                                               share; 0: never                             */
 };
 
-/* What the trial found. The first steps do not count, since they touch new memory. */
+enum { HPS_TRIAL_WINDOWS = 3 };
+
+/* What the trial found. The first steps do not count, since they touch new memory. The times are
+ * those of the window that is the median one. */
 struct hps_trial {
-    int n;                                  /* whole batches that count                    */
+    int n;                                  /* whole batches that count, of all windows    */
     double step_s, low_s, high_s;           /* their median and quartiles on this rank     */
     double unsure;                          /* of the median, as a share: the interquartile range
                                                over sqrt(n), below 1                       */

@@ -16,7 +16,7 @@
 #include "profile/trial.h"
 
 enum { MAX_PLANS = 3 };
-enum { AUTO_STEPS = 20 };
+enum { AUTO_STEPS = 20, MIN_WINDOWS = 9 };
 #define AUTO_SHARE 0.01         /* of the run's seconds                              */
 #define BYTES_S 1e9             /* at which tables and weights are made, a guess     */
 
@@ -97,7 +97,8 @@ static enum hps_status try_plan(struct hps_job *j, const struct hps_plan *plan, 
         .train = &j->o.train, .storage = &j->o.storage, .data = j->train,
         .batch = j->o.data.batch, .microbatches = j->o.data.microbatches,
         .prefetch = j->o.data.prefetch, .shuffle = j->o.data.shuffle,
-        .seed = (uint64_t)j->o.run.seed, .min_steps = steps, .max_steps = steps };
+        .seed = (uint64_t)j->o.run.seed, .nwindow = steps < MIN_WINDOWS ? 1 : HPS_TRIAL_WINDOWS,
+        .min_steps = steps, .max_steps = steps };
     int *stage_of = hps_mem_new((size_t)j->pool->R, sizeof *stage_of);
     struct hps_team *team = NULL;
     enum hps_status st = hps_plan_place(plan, j->pool->R, j->pool->type_of, stage_of);

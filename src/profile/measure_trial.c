@@ -21,8 +21,9 @@ static struct hps_trial_opt trial_opt(const struct hps_measure_opt *o)
     return (struct hps_trial_opt){ .train = o->train, .storage = o->storage, .data = o->data,
                                    .batch = o->batch, .microbatches = o->microbatches,
                                    .prefetch = o->prefetch, .shuffle = o->shuffle, .seed = 1,
-                                   .min_steps = 5, .max_steps = 1000, .seconds = 0.3,
-                                   .max_seconds = 2, .sure = 0.02 };
+                                   .nwindow = HPS_TRIAL_WINDOWS, .min_steps = 9,
+                                   .max_steps = 1000, .seconds = 0.3, .max_seconds = 2,
+                                   .sure = 0.02 };
 }
 
 enum hps_status hps_measure_trial(struct hps_trial *trial, const struct hps_net *net, int cut,

@@ -19,6 +19,7 @@ enum { WARM_UP = 3, MIN_SURE = 8, FEW = 2 };
 #define FASTER 0.03
 #define WARM_UP_S 0.02
 #define MAX_WARM_UP_S 0.4
+#define PAUSE_S 0.1             /* between windows */
 
 struct loop {
     const struct hps_trial_opt *o;
@@ -32,10 +33,13 @@ struct loop {
     bool warm;                  /* steps count                                         */
     double min_s;               /* the fastest step                                    */
     int no_faster;              /* steps since one was faster by FASTER                */
-    double *took_s;             /* (max_steps) seconds of the whole batches that count */
+    struct hps_trial window[HPS_TRIAL_WINDOWS];
+    int w;                      /* the window that is measured; before it all is known */
+    double *took_s;             /* (max_steps) seconds of its whole batches            */
     int n;
     double began_s;             /* when the first step, then when the first that counts, began */
-    double sum_s, region_s[HPS_REGIONS];    /* of these steps                          */
+    double window_s;            /* when the window began                               */
+    double sum_s, region_s[HPS_REGIONS];    /* of its steps                            */
     double before_s[HPS_REGIONS];           /* of each region, before the step         */
     int me;                     /* rank in the world of the team                       */
 };
@@ -69,15 +73,36 @@ static bool is_sure(const struct loop *x)
     return t.unsure <= x->o->sure;
 }
 
-/* With the step that begins, of n examples. */
+/* The window's share of so many steps. */
+static int share_of(const struct loop *x, int steps)
+{
+    long long w = x->w, nwindow = x->o->nwindow;
+
+    return (int)(steps * (w + 1) / nwindow - steps * w / nwindow);
+}
+
+static bool is_late(const struct loop *x, double share)
+{
+    return x->o->max_seconds > 0 && hps_now_s() - x->began_s > share * x->o->max_seconds;
+}
+
+/* Has the window enough steps, with the one that begins, of n examples? */
 static bool has_enough(const struct loop *x, long long n)
 {
     const struct hps_trial_opt *o = x->o;
     int steps = x->n + (x->warm && n == x->whole);
-    double s = hps_now_s() - x->began_s;
+    double s = hps_now_s() - x->window_s;
 
-    return steps >= o->max_steps || (steps >= FEW && o->max_seconds > 0 && s > o->max_seconds) ||
-           (steps >= o->min_steps && (s > o->seconds || is_sure(x)));
+    return steps >= share_of(x, o->max_steps) || (steps >= FEW && is_late(x, 1)) ||
+           (steps >= share_of(x, o->min_steps) && (s > o->seconds / o->nwindow || is_sure(x)));
+}
+
+/* Does no window come after this one? */
+static bool is_last(const struct loop *x)
+{
+    const double half = 0.5;
+
+    return x->w + 1 == x->o->nwindow || is_late(x, half);
 }
 
 /* Is the step that begins the last one that does not count? */
@@ -100,26 +125,49 @@ static void read_regions(struct loop *x, bool counts)
     }
 }
 
-static void begin_counting(struct loop *x)
+static void begin_window(struct loop *x)
 {
     hps_step_loss(x->step);                     /* waits for the device */
     read_regions(x, false);
+    x->window_s = hps_now_s();
+    if (!x->warm) x->began_s = x->window_s;
     x->warm = true;
-    x->began_s = hps_now_s();
 }
 
-/* One step and its agreement, as the loop of a training has them. Rank 0's clock decides what
- * counts and when it is enough. */
+/* What its steps took, and nothing is left of it. */
+static void end_window(struct loop *x)
+{
+    struct hps_trial *t = &x->window[x->w];
+
+    if (x->n == 0) return;
+    read_times(t, x->took_s, x->n);
+    for (int r = 0; r < HPS_REGIONS; r++) {
+        t->region_s[r] = x->region_s[r] * t->step_s / x->sum_s;
+        x->region_s[r] = 0;
+    }
+    x->sum_s = 0;
+    x->n = 0;
+    x->w++;
+}
+
+/* Rank 0's clock decides what counts and when it is enough. */
+static struct hps_heartbeat heartbeat_of(const struct loop *x, long long n)
+{
+    bool decides = x->me == 0, enough = x->warm && has_enough(x, n), last = enough && is_last(x);
+
+    return (struct hps_heartbeat){ .stop = (decides && last) || hps_budget_over(0),
+                                   .save = decides && ((enough && !last) || gets_warm(x)),
+                                   .loss = x->loss };
+}
+
+/* One step and its agreement, as the loop of a training has them. */
 static enum hps_status one_step(struct loop *x, bool *stop)
 {
     long long epoch, position, n = hps_steps_batch(&x->steps, x->number, &epoch, &position);
     bool counts = x->warm && n == x->whole && x->n < x->o->max_steps;
     double t0 = hps_now_s();
-    struct hps_heartbeat mine = { .stop = (x->me == 0 && has_enough(x, n)) || hps_budget_over(0),
-                                  .save = x->me == 0 && gets_warm(x),
-                                  .loss = x->loss };
-    struct hps_heartbeat all = hps_step_train(x->step, x->feeder, &x->agree, x->number, mine,
-                                              &x->loss);
+    struct hps_heartbeat all = hps_step_train(x->step, x->feeder, &x->agree, x->number,
+                                              heartbeat_of(x, n), &x->loss);
     double took_s = hps_now_s() - t0;
     x->number = hps_steps_next(&x->steps, x->number);
     x->no_faster = took_s > (1 - FASTER) * x->min_s ? x->no_faster + 1 : 0;
@@ -129,9 +177,31 @@ static enum hps_status one_step(struct loop *x, bool *stop)
         x->took_s[x->n++] = took_s;
         x->sum_s += took_s;
     }
-    if (all.save > 0) begin_counting(x);
     *stop = all.stop > 0;
+    if (all.save > 0 && !*stop) {
+        if (x->warm) hps_sleep_s(PAUSE_S);
+        end_window(x);
+        begin_window(x);
+    }
     return all.status;
+}
+
+/* The median of the windows by their step; of two the faster one, since what disturbs a machine
+ * makes nothing faster. */
+static void take_median(struct loop *x, struct hps_trial *t)
+{
+    int n = 0;
+
+    for (int w = 0; w < x->w; w++)
+        n += x->window[w].n;
+    for (int w = 0; w < x->w; w++) {
+        int faster = 0;
+        for (int v = 0; v < x->w; v++)
+            faster += x->window[v].step_s < x->window[w].step_s ||
+                      (x->window[v].step_s <= x->window[w].step_s && v < w);
+        if (faster == (x->w - 1) / 2) *t = x->window[w];
+    }
+    t->n = n;
 }
 
 static enum hps_status run(struct loop *x, struct hps_trial *t)
@@ -142,10 +212,9 @@ static enum hps_status run(struct loop *x, struct hps_trial *t)
     x->began_s = hps_now_s();
     while (!st && !stop && x->number < x->steps.total)
         st = one_step(x, &stop);
-    if (st || x->n == 0) return st;
-    read_times(t, x->took_s, x->n);
-    for (int r = 0; r < HPS_REGIONS; r++)
-        t->region_s[r] = x->region_s[r] * t->step_s / x->sum_s;
+    if (st) return st;
+    end_window(x);
+    take_median(x, t);
     return HPS_OK;
 }
 
@@ -174,7 +243,8 @@ enum hps_status hps_trial_run(struct hps_trial *t, const struct hps_net *net,
     enum hps_level level = hps_say_min(HPS_ERROR);  /* the run will say the rest itself */
 
     *t = (struct hps_trial){ 0 };
-    assert(o->min_steps >= 1 && o->max_steps >= o->min_steps);
+    assert(1 <= o->nwindow && o->nwindow <= HPS_TRIAL_WINDOWS);
+    assert(o->min_steps >= o->nwindow && o->max_steps >= o->min_steps);
     x.steps.W = team->W;
     x.whole = team->W * o->batch;
     HPS_MPI(MPI_Comm_rank(team->world, &x.me));

@@ -59,7 +59,8 @@ static enum hps_status try(struct net *x, struct hps_trial *trial, int min, int 
     const struct hps_storage_opt storage = { .file = "", .dense_gradients = "fp32" };
     struct hps_trial_opt opt = { .train = &x->train, .storage = &storage, .data = x->data,
                                  .batch = BATCH, .microbatches = M, .prefetch = 2, .shuffle = true,
-                                 .seed = 1, .min_steps = min, .max_steps = max };
+                                 .seed = 1, .nwindow = min < 3 ? 1 : 3,
+                                 .min_steps = min, .max_steps = max };
     struct hps_small_team stage;
     struct hps_small_tables small;
 

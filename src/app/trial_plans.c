@@ -9,13 +9,13 @@
 #include "base/say.h"
 #include "base/world.h"
 #include "life/watch.h"
+#include "plan/contenders.h"
 #include "plan/cost.h"
 #include "plan/promise.h"
-#include "plan/runner_up.h"
 #include "plan/trial_choice.h"
 #include "profile/trial.h"
 
-enum { MAX_PLANS = 3 };
+enum { MAX_PLANS = 6 };
 enum { AUTO_STEPS = 20, MIN_WINDOWS = 9 };
 #define AUTO_SHARE 0.01         /* of the run's seconds                              */
 #define BYTES_S 1e9             /* at which tables and weights are made, a guess     */
@@ -29,26 +29,14 @@ static bool may_take_others(const struct hps_sched_opt *o)
            strncmp(o->method, "single:", 7) != 0;
 }
 
-static int add(struct hps_plan **plan, int n, const struct hps_plan *x)
-{
-    for (int i = 0; x && i < n; i++)
-        if (hps_plan_same_work(plan[i], x)) return n;
-    if (x) plan[n++] = hps_plan_copy(x);
-    return n;
-}
-
 /* On rank 0 the plans, told to all. */
 static int make_list(const struct hps_job *j, struct hps_plan **plan)
 {
     int n = 0;
 
     if (hps_rank() == 0) {
-        n = add(plan, n, j->plan);
-        struct hps_runner_up *r = may_take_others(&j->o.sched)
-                                      ? hps_runner_up_new(j->plan, j->profile, &j->o.sched) : NULL;
-        n = add(plan, n, r ? r->next : NULL);
-        n = add(plan, n, r ? r->single : NULL);
-        hps_runner_up_free(r);
+        int max = may_take_others(&j->o.sched) ? MAX_PLANS : 1;
+        n = hps_contenders(plan, max, j->plan, j->profile, &j->o.sched);
     }
     HPS_MPI(MPI_Bcast(&n, 1, MPI_INT, 0, j->world));
     for (int i = 0; i < n; i++) {
@@ -75,14 +63,19 @@ static double trial_s(const struct hps_job *j, int n, int steps)
     return n * (2 * steps * step_s + state_bytes(j->profile) / BYTES_S);
 }
 
-/* How many steps to try; 0: none. */
-static int steps_of(const struct hps_job *j, int n)
+/* How many steps to try; 0: none. auto: *n becomes the number of plans that there is time for. */
+static int steps_of(const struct hps_job *j, int *n)
 {
-    double wanted = j->o.sched.trial_steps, share;
+    double wanted = j->o.sched.trial_steps, share = 0;
 
     if (!isinf(wanted)) return (int)wanted;
-    share = trial_s(j, n, AUTO_STEPS) / hps_promise_step(j->plan, j->profile).seconds;
-    if (share <= AUTO_SHARE) return AUTO_STEPS;
+    for (int k = *n; k > 0; k--) {
+        share = trial_s(j, k, AUTO_STEPS) / hps_promise_step(j->plan, j->profile).seconds;
+        if (share <= AUTO_SHARE) {
+            *n = k;
+            return AUTO_STEPS;
+        }
+    }
     HPS_SAY(HPS_INFO, "schedule.trial_steps auto: no trial, it would take %.2g %% of the run",
             100 * share);
     return 0;
@@ -169,14 +162,14 @@ enum hps_status hps_trial_plans(struct hps_job *j)
     struct hps_tried_plan result[MAX_PLANS];
     struct hps_trial trial = { 0 };
     enum hps_status st = HPS_OK;
-    int n = 0, steps = 0, done = 0;
+    int nplan = 0, n = 0, steps = 0, done = 0;
 
     /* the steps of asynchronous workers do not end together */
     if (!(j->o.sched.trial_steps > 0) || j->kept || hps_train_is_async(&j->o.train)) return HPS_OK;
     j->profile->engine.trial = 0;       /* that of another plan, in a profile that was read */
     hps_job_search(&j->o.sched, 1);
-    n = make_list(j, plan);
-    steps = steps_of(j, n);
+    n = nplan = make_list(j, plan);
+    steps = steps_of(j, &n);
     hps_watch_phase("trying plans", 3 * trial_s(j, n, steps));
     while (!st && steps > 0 && done < n) {
         st = try_plan(j, plan[done], steps, &trial);
@@ -191,7 +184,7 @@ enum hps_status hps_trial_plans(struct hps_job *j)
         print(j, n, plan, result, steps, c);
         take(j, &plan[c.best], &result[c.best]);
     }
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < nplan; i++)
         hps_plan_free(plan[i]);
     return st;
 }

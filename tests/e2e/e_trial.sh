@@ -40,7 +40,7 @@ learn 2 few --set train.steps=15
 echo '-- other plans are tried beside it, but not where the plan is named'
 cat >types.yaml <<'END'
 resources:
-  - {name: slow, price_usd_hour: 0.01, price_per: unit, emulate: {ranks: "1", slow: 3}}
+  - {name: slow, price_usd_hour: 0.013, price_per: unit, emulate: {ranks: "1", slow: 3}}
   - {name: fast, match: "*", price_usd_hour: 0.04, price_per: unit}
 END
 awk '/^resources:/ { skip = 1; next } skip && /^ / { next } { skip = 0; print }' \

@@ -1,0 +1,159 @@
+/* contenders.c - the searches' own model finds the moves that come near, the replay orders them. */
+#include "plan/contenders.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "plan/moves.h"
+#include "plan/promise.h"
+#include "plan/provision.h"
+
+#define PLANS 50000             /* priced at most */
+#define SECONDS 0.3
+enum { NEAR_PLANS = 16 };       /* replayed at most */
+
+/* The cheapest assignments so far, by price. */
+struct near {
+    int n, L;
+    double price[NEAR_PLANS];
+    int *type;                  /* (NEAR_PLANS, L) */
+};
+
+static void insert(struct near *x, double price, const int *type)
+{
+    size_t row = (size_t)x->L;
+    int at = x->n;
+
+    for (int i = 0; i < x->n; i++)
+        if (memcmp(x->type + (size_t)i * row, type, row * sizeof *type) == 0) return;
+    while (at > 0 && x->price[at - 1] > price)
+        at--;
+    if (at == NEAR_PLANS) return;
+    int moved = (x->n < NEAR_PLANS ? x->n : NEAR_PLANS - 1) - at;
+    memmove(x->price + at + 1, x->price + at, (size_t)moved * sizeof *x->price);
+    memmove(x->type + ((size_t)at + 1) * row, x->type + (size_t)at * row,
+            (size_t)moved * row * sizeof *type);
+    x->price[at] = price;
+    memcpy(x->type + (size_t)at * row, type, row * sizeof *type);
+    if (x->n < NEAR_PLANS) x->n++;
+}
+
+static void price(struct near *x, struct hps_pricer *pr, const int *type)
+{
+    double cost = hps_pricer_price(pr, type, pr->ceiling);
+
+    if (cost < pr->ceiling) insert(x, cost, type);
+}
+
+/* All moves from the plan's assignment, and each type alone. type (2 L) scratch. */
+static void find_near(struct near *x, struct hps_pricer *pr, const struct hps_plan *best, int *type)
+{
+    int L = pr->L, *now = type, *next = type + L;
+    uint64_t all = hps_moves_count(L, pr->T), step = 1 + all / PLANS;
+
+    for (int t = 0; t < pr->T; t++) {
+        for (int l = 0; l < L; l++)
+            next[l] = t;
+        price(x, pr, next);
+    }
+    hps_plan_assignment(best, now);
+    for (uint64_t n = 0; n < all && !hps_pricer_over(pr); n += step)
+        if (hps_moves_apply(next, now, L, pr->T, n)) price(x, pr, next);
+}
+
+static struct hps_plan *plan_for(const struct hps_problem *problem, const int *type, double limit)
+{
+    struct hps_plan *plan = hps_plan_of_assignment(problem->profile->L, type);
+    struct hps_problem q = *problem;
+
+    q.throughput_limit = limit;
+    hps_sched_adapt(&q, &plan);
+    return plan;
+}
+
+/* The highest throughput of an assignment. */
+static double max_throughput(const struct hps_problem *q, const int *type)
+{
+    struct hps_plan *plan = hps_plan_of_assignment(q->profile->L, type);
+    struct hps_cost *c = hps_cost_new(q->profile);
+    double tau = hps_provision_min_tau(plan, q->profile, c);
+
+    hps_cost_free(c);
+    hps_plan_free(plan);
+    return (1 - HPS_COST_TIE) / tau;
+}
+
+/* The plan of an assignment, with the fastest units ("max"), or with units for the limit, or nearly
+ * for it. NULL: none. */
+static struct hps_plan *plan_of(const struct hps_problem *q, const int *type)
+{
+    double limit = q->opt->throughput_limit;
+
+    if (isinf(limit)) return plan_for(q, type, max_throughput(q, type));
+    struct hps_plan *plan = plan_for(q, type, limit);
+    return plan ? plan : plan_for(q, type, limit * (1 - HPS_CONTENDERS_NEAR));
+}
+
+/* What a plan is judged by. */
+static double loss_of(const struct hps_plan *plan, const struct hps_profile *p, bool by_speed)
+{
+    double step_s = hps_promise_step(plan, p).step_s;
+
+    return by_speed ? step_s : step_s * hps_cost_usd_hour(plan, p);
+}
+
+/* Put a plan into its place among n, the first of which stays; at most max are kept. */
+static int add(struct hps_plan **plan, double *loss, int n, int max, struct hps_plan *x, double its)
+{
+    int at = n;
+
+    for (int i = 0; i < n; i++)
+        if (hps_plan_same_work(plan[i], x)) its = INFINITY;
+    while (at > 1 && loss[at - 1] > its)
+        at--;
+    if (at == max || isinf(its)) {
+        hps_plan_free(x);
+        return n;
+    }
+    if (n == max) hps_plan_free(plan[--n]);
+    memmove(plan + at + 1, plan + at, (size_t)(n - at) * sizeof *plan);
+    memmove(loss + at + 1, loss + at, (size_t)(n - at) * sizeof *loss);
+    plan[at] = x;
+    loss[at] = its;
+    return n + 1;
+}
+
+int hps_contenders(struct hps_plan **plan, int max, const struct hps_plan *best,
+                   const struct hps_profile *p, const struct hps_sched_opt *opt)
+{
+    bool by_speed = isinf(opt->throughput_limit);
+    double wanted = by_speed ? best->throughput : opt->throughput_limit, *loss;
+    struct hps_sched_opt mine = *opt;
+    int L = p->L, *type = hps_mem_new(2 * (size_t)L, sizeof *type), n = 1;
+    struct near x = { .L = L };
+
+    x.type = hps_mem_new((size_t)NEAR_PLANS * (size_t)L, sizeof *x.type);
+    loss = hps_mem_new((size_t)max, sizeof *loss);
+    mine.seconds = SECONDS;
+    mine.evaluations = PLANS;
+    struct hps_problem q = { .profile = p, .opt = &mine, .argument = "",
+                             .throughput_limit = wanted * (1 - HPS_CONTENDERS_WIDE) };
+    struct hps_pricer *pr = hps_pricer_new(&q);
+    find_near(&x, pr, best, type);
+    hps_pricer_free(pr);
+    plan[0] = hps_plan_copy(best);
+    loss[0] = loss_of(best, p, by_speed);
+    for (int i = 0; i < x.n; i++) {
+        struct hps_plan *y = plan_of(&q, x.type + (size_t)i * (size_t)L);
+        double its = y ? loss_of(y, p, by_speed) : INFINITY;
+        if (its <= loss[0] * (1 + HPS_CONTENDERS_NEAR))
+            n = add(plan, loss, n, max, y, its);
+        else
+            hps_plan_free(y);
+    }
+    hps_mem_free(loss);
+    hps_mem_free(x.type);
+    hps_mem_free(type);
+    return n;
+}

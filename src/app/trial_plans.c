@@ -16,7 +16,8 @@
 #include "profile/trial.h"
 
 enum { MAX_PLANS = 6 };
-enum { AUTO_STEPS = 20, MIN_WINDOWS = 9 };
+enum { AUTO_STEPS = 20, MAX_STEPS = 10000, MIN_WINDOWS = 9 };
+#define AUTO_S 0.1              /* of steps, where AUTO_STEPS take less              */
 #define AUTO_SHARE 0.01         /* of the run's seconds                              */
 #define BYTES_S 1e9             /* at which tables and weights are made, a guess     */
 
@@ -67,13 +68,15 @@ static double trial_s(const struct hps_job *j, int n, int steps)
 static int steps_of(const struct hps_job *j, int *n)
 {
     double wanted = j->o.sched.trial_steps, share = 0;
+    struct hps_engine_result promise = hps_promise_step(j->plan, j->profile);
+    int steps = (int)fmin(fmax(AUTO_STEPS, ceil(AUTO_S / promise.step_s)), MAX_STEPS);
 
     if (!isinf(wanted)) return (int)wanted;
     for (int k = *n; k > 0; k--) {
-        share = trial_s(j, k, AUTO_STEPS) / hps_promise_step(j->plan, j->profile).seconds;
+        share = trial_s(j, k, steps) / promise.seconds;
         if (share <= AUTO_SHARE) {
             *n = k;
-            return AUTO_STEPS;
+            return steps;
         }
     }
     HPS_SAY(HPS_INFO, "schedule.trial_steps auto: no trial, it would take %.2g %% of the run",

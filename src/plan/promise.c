@@ -38,6 +38,20 @@ struct hps_engine_result hps_promise_run(const struct hps_plan *plan, const stru
                                        e.cost_usd * longer };
 }
 
+/* What the rows of a stage, and all that is on servers, travel in a step. The rest of its sums is
+ * of dense gradients, over its units. */
+static double exchange_s(const struct hps_plan_stage *g, const struct hps_profile *p, double k)
+{
+    double sum = 0;
+
+    for (int l = g->first; l <= g->last; l++) {
+        if (!p->server_dense && !hps_profile_has_table(&p->layer[l])) continue;
+        struct hps_engine_line line = hps_engine_line(p, hps_engine_cut(p), l, l, g->type);
+        sum += hps_engine_sums(&line, k);
+    }
+    return sum;
+}
+
 struct hps_promise_parts hps_promise_parts(const struct hps_plan *plan, const struct hps_profile *p,
                                            int s)
 {
@@ -46,8 +60,9 @@ struct hps_promise_parts hps_promise_parts(const struct hps_plan *plan, const st
     struct hps_engine_line line = hps_engine_line(p, cut, g->first, g->last, g->type);
     double k = (double)(g->units / p->workers), times = trial_of(p);
     double work = cut.M * g->ct * line.rows, served = hps_engine_wait_s(plan, p);
-    double compute = work * (1 - line.once_share), pull = work * line.once_share + served;
-    double sums = hps_engine_sums(&line, k);
+    double compute = work * (1 - line.once_share), exchange = exchange_s(g, p, k);
+    double pull = work * line.once_share + served + exchange;
+    double sums = fmax(hps_engine_sums(&line, k) - exchange, 0);
     double rest = step_s(plan, p) - compute - pull - sums;
     double message = plan->S > 1 ? fmax(rest - line.step - cut.M * line.extra, 0) : 0;
 

@@ -76,11 +76,42 @@ static void a_clock_by_hand(void **state)
     make_near(hps_promise_step(plan, p).examples_s, 16 / (20 + sums));
     make_near(hps_promise_step(plan, p).seconds, 1800 / 16.0 * (20 + sums));
     make_near(hps_promise_step(plan, p).cost_usd, 1800 / 16.0 * (20 + sums) / 3600 * 24);
-    make_near(hps_promise_parts(plan, p, 0).seconds[HPS_PROMISE_COMPUTE], 20);
-    make_near(hps_promise_parts(plan, p, 0).seconds[HPS_PROMISE_REDUCE], sums);
     p->engine.batch = 2;
     p->engine.microbatches = 1;
     make_near(hps_engine_of(plan, p).step_s, 5 + sums / 4);
+    hps_plan_free(plan);
+    hps_profile_free(p);
+}
+
+static void check_parts(const struct hps_plan *plan, const struct hps_profile *p, double compute,
+                        double pull, double reduce)
+{
+    struct hps_promise_parts x = hps_promise_parts(plan, p, 0);
+
+    make_near(x.seconds[HPS_PROMISE_COMPUTE], compute);
+    make_near(x.seconds[HPS_PROMISE_PULL], pull);
+    make_near(x.seconds[HPS_PROMISE_REDUCE], reduce);
+    make_near(x.seconds[HPS_PROMISE_MESSAGE], 0);
+    make_near(x.seconds[HPS_PROMISE_WAIT], 0);
+}
+
+/* Of the same step: rows are pulled and pushed, dense gradients are summed by the units, or by
+ * servers, who then get and send them with the rows. */
+static void parts_by_hand(void **state)
+{
+    struct hps_plan *plan;
+    struct hps_profile *p = by_hand(&plan);
+    double sums = 2 * 4 * (3 + 1.0 / 4) * 7 / 8, served = 2 * 4 * (3 * (3.0 / 4 + 5.0 / 8) + 1.0 / 4);
+
+    (void)state;
+    check_parts(plan, p, 20, sums, 0);
+    strcpy(p->layer[0].type, "fc");
+    check_parts(plan, p, 20, 0, sums);
+    p->server_units = 1;
+    p->server_dense = true;
+    p->serve[0] = 0.5;
+    hps_cost_of(plan, p);
+    check_parts(plan, p, 20, served + 8 * 0.5 / 2, 0);
     hps_plan_free(plan);
     hps_profile_free(p);
 }
@@ -265,6 +296,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plan_by_hand),         cmocka_unit_test(a_clock_by_hand),
+        cmocka_unit_test(parts_by_hand),
         cmocka_unit_test(what_enumeration_finds), cmocka_unit_test(as_one_of_larger_units),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

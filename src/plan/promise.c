@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "plan/cost.h"
 #include "plan/replay.h"
 
 static double trial_of(const struct hps_profile *p)
@@ -11,8 +12,8 @@ static double trial_of(const struct hps_profile *p)
     return p->engine.trial > 0 ? p->engine.trial : 1;
 }
 
-/* Without the trial. */
-static double step_s(const struct hps_plan *plan, const struct hps_profile *p)
+/* Of the stages, without servers. */
+static double stages_s(const struct hps_plan *plan, const struct hps_profile *p)
 {
     struct hps_engine_terms *x = hps_mem_new((size_t)plan->S, sizeof *x);
     int *mate = hps_mem_new((size_t)plan->S, sizeof *mate);
@@ -21,7 +22,21 @@ static double step_s(const struct hps_plan *plan, const struct hps_profile *p)
 
     hps_mem_free(x);
     hps_mem_free(mate);
-    return hps_engine_with_servers(plan, p, step);
+    return step;
+}
+
+/* Without the trial. */
+static double step_s(const struct hps_plan *plan, const struct hps_profile *p)
+{
+    return hps_engine_with_servers(plan, p, stages_s(plan, p));
+}
+
+/* What a worker waits for servers, which may have others to serve first. */
+static double served_s(const struct hps_plan *plan, const struct hps_profile *p)
+{
+    double busy = hps_engine_cut(p).batch * hps_cost_server_et(plan, p);
+
+    return fmax(hps_engine_wait_s(plan, p), busy - stages_s(plan, p));
 }
 
 struct hps_engine_result hps_promise_step(const struct hps_plan *plan, const struct hps_profile *p)
@@ -59,7 +74,7 @@ struct hps_promise_parts hps_promise_parts(const struct hps_plan *plan, const st
     struct hps_engine_cut cut = hps_engine_cut(p);
     struct hps_engine_line line = hps_engine_line(p, cut, g->first, g->last, g->type);
     double k = (double)(g->units / p->workers), times = trial_of(p);
-    double work = cut.M * g->ct * line.rows, served = hps_engine_wait_s(plan, p);
+    double work = cut.M * g->ct * line.rows, served = served_s(plan, p);
     double compute = work * (1 - line.once_share), exchange = exchange_s(g, p, k);
     double pull = work * line.once_share + served + exchange;
     double sums = fmax(hps_engine_sums(&line, k) - exchange, 0);

@@ -112,6 +112,9 @@ static void parts_by_hand(void **state)
     p->serve[0] = 0.5;
     hps_cost_of(plan, p);
     check_parts(plan, p, 20, served + 8 * 0.5 / 2, 0);
+    p->serve[0] = 50;               /* of both workers' 16 examples: 400 s */
+    hps_cost_of(plan, p);
+    check_parts(plan, p, 20, 400 - 20, 0);
     hps_plan_free(plan);
     hps_profile_free(p);
 }

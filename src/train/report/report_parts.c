@@ -7,7 +7,7 @@
 static const char *const name[HPS_PROMISE_PARTS] = { "compute", "pull", "reduce", "message",
                                                       "wait" };
 
-/* Seconds of a step of this stage in each part, mean over its ranks. */
+/* Seconds of a step of this stage, as each worker takes it, in each part; mean over its ranks. */
 static void measured(const struct hps_report_region *region, double seconds, double steps,
                      double part[HPS_PROMISE_PARTS])
 {
@@ -36,12 +36,13 @@ void hps_report_put_parts(json_t *stage, const struct hps_report_input *f, int s
                           const struct hps_report_region *region, double seconds)
 {
     const struct hps_plan_epoch *e = f->plans.n > 0 ? &f->plans.epoch[f->plans.n - 1] : NULL;
-    double steps = e ? (double)(e->last - e->first + 1) : 0, got[HPS_PROMISE_PARTS];
+    double batches = e ? (double)(e->last - e->first + 1) : 0, got[HPS_PROMISE_PARTS];
+    double steps = fmax(batches / f->setup.plan->workers, 1);   /* of each worker */
     struct hps_promise_parts said = hps_promise_parts(f->setup.plan, f->setup.profile, s);
     json_t *list = json_array();
     int most = 0;
 
-    if (steps < 1) {
+    if (batches < 1) {
         json_decref(list);
         return;
     }

@@ -40,4 +40,10 @@ double hps_fit_pair(struct hps_profile *p, int t, double step_s, double unsure);
  * without it. */
 double hps_fit_move(struct hps_profile *p, int a, int b, int cut, double step_s, double unsure);
 
+/* A server of type t was busy for busy_s in one worker's clock, unsure by that share. Where the
+ * profile has servers, multiply the type's serve so that these are the model's seconds, less what
+ * the difference may be noise, as in hps_fit_pair. Returns the model's seconds before; 0 is left as
+ * it is. */
+double hps_fit_serve(struct hps_profile *p, int t, double busy_s, double unsure);
+
 #endif

@@ -31,12 +31,12 @@ struct hps_measure_opt {
 };
 
 /* Measure on ranks of each type and broadcast the profile. First each layer by itself; then a rank
- * of each type, two of it, and two of unlike types train some steps of the whole net
- * (profile/measure_trial.h), to which the layers are fitted (profile/fit.h): what a step pays
- * beside them, contention of ranks on a host, and the reader thread are in these. A run of less
- * than 16 steps is shorter than these steps, and does without. Ranks of different hardware on one
- * host measure one after the other; ranks of equal hardware measure at the same time, a core each,
- * as they will train. Waiting ranks sleep. The status is equal on all ranks. Collective over
+ * of each type, two of it, two of unlike types, and workers with a server, train some steps of the
+ * whole net (profile/measure_trial.h), to which the layers are fitted (profile/fit.h): what a step
+ * pays beside them, contention of ranks on a host, and the reader thread are in these. A run of
+ * less than 16 steps is shorter than these steps, and does without. Ranks of different hardware on
+ * one host measure one after the other; ranks of equal hardware measure at the same time, a core
+ * each, as they will train. Waiting ranks sleep. The status is equal on all ranks. Collective over
  * world. */
 enum hps_status hps_measure_profile(struct hps_profile **profile, const struct hps_net *net,
                                     const struct hps_pool *pool, struct hps_dev *dev,

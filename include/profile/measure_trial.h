@@ -1,5 +1,6 @@
-/* measure_trial.h - whole steps of a training on one rank, on two of a type, and on two of unlike
- * types, for the profile: what layers that are measured one by one do not show. */
+/* measure_trial.h - whole steps of a training on one rank, on two of a type, on two of unlike
+ * types, and on workers and a server, for the profile: what layers that are measured one by one do
+ * not show. */
 #ifndef HPS_PROFILE_MEASURE_TRIAL_H
 #define HPS_PROFILE_MEASURE_TRIAL_H
 
@@ -26,5 +27,20 @@ enum hps_status hps_measure_pairs(struct hps_profile *p, const int *round, int n
 enum hps_status hps_measure_move(struct hps_profile *p, const struct hps_net *net,
                                  const struct hps_pool *pool, struct hps_dev *dev,
                                  const struct hps_measure_opt *opt, MPI_Comm world);
+
+/* At most so many workers are tried with a server. */
+enum { HPS_MEASURE_WORKERS = 16 };
+/* The ranks that are workers while the first rank of type t serves: `workers` of them, or as many
+ * as there are, of the types that are emulated least, in the order of ranks. Sets worker
+ * (HPS_MEASURE_WORKERS) [out]; returns their number. Pure. */
+int hps_measure_workers(const struct hps_pool *pool, int t, int workers, int *worker);
+
+/* Where there are dedicated servers, the first rank of each type that they may be of serves the
+ * workers of the run, each of one rank, for some clocks (profile/trial_served.h): on a host that
+ * they share, its caches are theirs too. Fits the profile's serve (hps_fit_serve); that of a type
+ * for which no rank is left to be a worker stays as it is. Collective over world. */
+enum hps_status hps_measure_serve(struct hps_profile *p, const struct hps_net *net,
+                                  const struct hps_pool *pool, struct hps_dev *dev,
+                                  const struct hps_measure_opt *opt, MPI_Comm world);
 
 #endif

@@ -12,6 +12,9 @@ struct hps_small_team {
  * unit of a stage of the layers before `cut`, and the others are those of a stage of the rest. Free
  * it after a failure too. Collective over comm, which is borrowed. */
 enum hps_status hps_small_team_new(struct hps_small_team *small, int L, int cut, MPI_Comm comm);
+/* The same of one stage, and of workers of one unit each: all ranks of comm but the first, which is
+ * a dedicated server. */
+enum hps_status hps_small_team_served(struct hps_small_team *small, int L, MPI_Comm comm);
 void hps_small_team_free(struct hps_small_team *small);
 
 #endif

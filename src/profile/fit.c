@@ -141,11 +141,19 @@ static void fit_alpha(struct hps_profile *p, int t, double step_s, double end)
     }
 }
 
+/* What was measured, but of its difference from the model only as much as is no noise. */
+static double less_noise(double before, double measured, double unsure)
+{
+    double d = measured - before, noise = unsure * measured;
+
+    return before + d * (noise > 0 ? d * d / (d * d + noise * noise) : 1);
+}
+
 double hps_fit_pair(struct hps_profile *p, int t, double step_s, double unsure)
 {
-    double before = step_of(p, t, 2), d = step_s - before, noise = unsure * step_s;
+    double before = step_of(p, t, 2);
 
-    step_s = before + d * (noise > 0 ? d * d / (d * d + noise * noise) : 1);
+    step_s = less_noise(before, step_s, unsure);
     if (step_s < before) fit_alpha(p, t, step_s, 1);
     fit_sync(p, t, step_s);
     if (step_s > before) fit_alpha(p, t, step_s, 0);
@@ -192,5 +200,20 @@ double hps_fit_move(struct hps_profile *p, int a, int b, int cut, double step_s,
             low += third;
     }
     p->engine.move = low;
+    return before;
+}
+
+/* ---- a server ---- */
+
+double hps_fit_serve(struct hps_profile *p, int t, double busy_s, double unsure)
+{
+    double before = 0, batch = hps_engine_cut(p).batch / p->workers;
+
+    for (int l = 0; l < p->L; l++)
+        before += batch * p->serve[l * p->T + t] / p->batch;
+    if (!(before > 0)) return 0;
+    double by = less_noise(before, busy_s, unsure) / before;
+    for (int l = 0; l < p->L; l++)
+        p->serve[l * p->T + t] *= by;
     return before;
 }

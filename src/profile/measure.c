@@ -356,6 +356,7 @@ enum hps_status hps_measure_profile(struct hps_profile **out, const struct hps_n
     if (!st && !is_short(o)) st = hps_measure_move(p, net, pool, dev, o, world);
     hps_measure_types(p, pool, o);
     move_to_servers(p, tables);
+    if (!st && !is_short(o)) st = hps_measure_serve(p, net, pool, dev, o, world);
     hps_mem_free(rows);
     hps_mem_free(tables);
     hps_mem_free(round);

@@ -10,6 +10,7 @@
 #include "profile/measure_sync.h"
 #include "profile/small_tables.h"
 #include "profile/small_team.h"
+#include "profile/trial_served.h"
 
 #define TABLE_BYTES 268435456.0         /* of each table */
 #define WANDERS     0.02                /* a share of a step */
@@ -123,5 +124,82 @@ enum hps_status hps_measure_move(struct hps_profile *p, const struct hps_net *ne
     struct found x = found_by(&trial, pool->type[0].first, world);
     double unsure = hypot(x.unsure, fmax(p->engine.unsure[0], p->engine.unsure[1]));
     if (!st && x.step_s > 0) hps_fit_move(p, 0, 1, cut, x.step_s, unsure);
+    return st;
+}
+
+/* ---- a server ---- */
+
+int hps_measure_workers(const struct hps_pool *pool, int t, int workers, int *worker)
+{
+    int n = 0, max = workers < HPS_MEASURE_WORKERS ? workers : HPS_MEASURE_WORKERS;
+    double done = 0, slow;      /* types up to `done` are listed */
+
+    for (; n < max; done = slow) {
+        slow = INFINITY;
+        for (int u = 0; u < pool->T; u++)
+            if (pool->type[u].slow > done) slow = fmin(slow, pool->type[u].slow);
+        if (isinf(slow)) return n;
+        for (int r = 0; r < pool->R && n < max; r++)
+            if (r != pool->type[t].first && pool->type[pool->type_of[r]].slow == slow)
+                worker[n++] = r;
+    }
+    return n;
+}
+
+/* The first rank of comm serves, the others train. Collective over comm. */
+static enum hps_status try_server(struct hps_trial *trial, const struct hps_net *net,
+                                  struct hps_dev *dev, const struct hps_measure_opt *o,
+                                  MPI_Comm comm)
+{
+    struct hps_trial_opt opt = trial_opt(o);
+    struct hps_train_opt train = hps_trial_served_train(o->train);
+    struct hps_small_team team = { NULL, NULL };
+    struct hps_small_tables small;
+
+    opt.train = &train;
+    hps_small_tables_init(&small, net, &train, TABLE_BYTES);
+    enum hps_status st = hps_small_team_served(&team, net->L, comm);
+    if (!st) st = hps_trial_served(trial, &small.net, team.plan, team.team, dev, &opt);
+    hps_small_team_free(&team);
+    hps_small_tables_done(&small);
+    return st;
+}
+
+/* Collective over world. */
+static enum hps_status fit_server(struct hps_profile *p, int t, const struct hps_net *net,
+                                  const struct hps_pool *pool, struct hps_dev *dev,
+                                  const struct hps_measure_opt *o, MPI_Comm world)
+{
+    int me = hps_rank(), server = pool->type[t].first, worker[HPS_MEASURE_WORKERS];
+    int n = hps_measure_workers(pool, t, o->workers, worker);
+    bool mine = me == server;
+    struct hps_trial trial = { 0 };
+    enum hps_status st = HPS_OK;
+    MPI_Comm comm;
+
+    if (n == 0) return HPS_OK;
+    for (int i = 0; i < n; i++)
+        mine |= me == worker[i];
+    HPS_MPI(MPI_Comm_split(world, mine ? 0 : MPI_UNDEFINED, me == server ? 0 : 1, &comm));
+    if (mine) {
+        st = try_server(&trial, net, dev, o, comm);
+        HPS_MPI(MPI_Comm_free(&comm));
+    }
+    hps_barrier_sleeping(world);
+    st = hps_agree(world, st);
+    struct found x = found_by(&trial, server, world);
+    if (!st && x.step_s > 0) hps_fit_serve(p, t, x.step_s, hypot(x.unsure, p->engine.unsure[t]));
+    return st;
+}
+
+enum hps_status hps_measure_serve(struct hps_profile *p, const struct hps_net *net,
+                                  const struct hps_pool *pool, struct hps_dev *dev,
+                                  const struct hps_measure_opt *o, MPI_Comm world)
+{
+    enum hps_status st = HPS_OK;
+
+    for (int t = 0; !st && o->servers > 0 && t < pool->T; t++)
+        if (!pool->type[t].gpu && (o->server_type < 0 || o->server_type == t))
+            st = fit_server(p, t, net, pool, dev, o, world);
     return st;
 }

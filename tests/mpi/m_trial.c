@@ -1,7 +1,9 @@
 /* m_trial: a trial trains whole steps on any number of ranks, alike on all: as many as were asked
  * for, or until a rank is asked to stop. Its step is the sum of its regions and little more; it
  * leaves no count and no memory. Bad data end it with the same status on all ranks. A table that
- * stands in for a larger one is small enough, and its layers read rows that it has. */
+ * stands in for a larger one is small enough, and its layers read rows that it has. A server is
+ * busy for some of the clocks of its worker, however workers are synchronised, and what a profile
+ * has of it is what was measured. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,9 +14,10 @@
 #include "base/quit.h"
 #include "base/world.h"
 #include "plan/budget.h"
+#include "profile/measure_trial.h"
 #include "profile/small_team.h"
 #include "profile/small_tables.h"
-#include "profile/trial.h"
+#include "profile/trial_served.h"
 #include "tests/lib/sample.h"
 
 enum { N = 200, BATCH = 64, M = 2, BUCKETS = 50 };
@@ -54,13 +57,19 @@ static void net_close(struct net *x)
     hps_data_close(x->data);
 }
 
+static const struct hps_storage_opt storage = { .file = "", .dense_gradients = "fp32" };
+
+static struct hps_trial_opt opt_of(const struct net *x, int min, int max)
+{
+    return (struct hps_trial_opt){ .train = &x->train, .storage = &storage, .data = x->data,
+                                   .batch = BATCH, .microbatches = M, .prefetch = 2,
+                                   .shuffle = true, .seed = 1, .nwindow = min < 3 ? 1 : 3,
+                                   .min_steps = min, .max_steps = max };
+}
+
 static enum hps_status try(struct net *x, struct hps_trial *trial, int min, int max)
 {
-    const struct hps_storage_opt storage = { .file = "", .dense_gradients = "fp32" };
-    struct hps_trial_opt opt = { .train = &x->train, .storage = &storage, .data = x->data,
-                                 .batch = BATCH, .microbatches = M, .prefetch = 2, .shuffle = true,
-                                 .seed = 1, .nwindow = min < 3 ? 1 : 3,
-                                 .min_steps = min, .max_steps = max };
+    struct hps_trial_opt opt = opt_of(x, min, max);
     struct hps_small_team stage;
     struct hps_small_tables small;
 
@@ -166,6 +175,109 @@ static void check_small(const struct net *x, double max_bytes)
     hps_small_tables_done(&s);
 }
 
+/* ---- a server ---- */
+
+/* The first rank serves, each of the others is a worker. */
+static enum hps_status serve(struct net *x, struct hps_trial *trial, int min, int max)
+{
+    struct hps_train_opt train = hps_trial_served_train(&x->train);
+    struct hps_trial_opt opt = opt_of(x, min, max);
+    struct hps_small_team served;
+
+    opt.train = &train;
+    if (hps_small_team_served(&served, x->net->L, MPI_COMM_WORLD)) HPS_DIE("no team");
+    enum hps_status st = hps_trial_served(trial, x->net, served.plan, served.team, &x->dev, &opt);
+    hps_small_team_free(&served);
+    return st;
+}
+
+static void check_served(struct net *x, const char *how)
+{
+    struct hps_trial t;
+    double least, most;
+
+    if (serve(x, &t, 6, 6)) HPS_DIE("%s: the trial fails", how);
+    if (t.n != 6 || !(t.low_s > 0 && t.low_s <= t.step_s && t.step_s <= t.high_s))
+        HPS_DIE("%s: %d samples, busy for %g s, quartiles %g and %g", how, t.n, t.step_s, t.low_s,
+                t.high_s);
+    HPS_MPI(MPI_Allreduce(&t.step_s, &least, 1, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD));
+    HPS_MPI(MPI_Allreduce(&t.step_s, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
+    if (least != most) HPS_DIE("%s: ranks know of %g to %g s", how, least, most);
+    check_counts();
+    hps_budget_check_stop(stop);
+    if (serve(x, &t, 50, 50) || t.n > 40) HPS_DIE("%d clocks after a request to stop", t.n);
+    hps_budget_check_stop(NULL);
+}
+
+/* A profile of absurd seconds, which are not unsure: those of the last type are replaced by ones
+ * that a server was busy for, where a rank is left to be its worker. */
+static void check_profile(struct net *x)
+{
+    enum { TYPES = 2, ABSURD = 1000 };
+    int R = hps_nrank(), *type_of = hps_mem_new((size_t)R, sizeof *type_of);
+    struct hps_type type[TYPES] = { { .slow = 1, .first = 0 }, { .slow = 2, .first = R - 1 } };
+    struct hps_pool pool = { .T = TYPES, .R = R, .type = type, .type_of = type_of };
+    struct hps_measure_opt opt = { .train = &x->train, .data = x->data, .batch = BATCH,
+                                   .microbatches = M, .workers = 3, .shuffle = true,
+                                   .storage = &storage, .prefetch = 2, .server_type = 1,
+                                   .servers = 1 };
+    struct hps_profile *p = hps_profile_new(x->net->L, TYPES);
+
+    type_of[R - 1] = 1;
+    p->batch = BATCH / M;
+    p->workers = 3;
+    p->engine.batch = BATCH;
+    p->engine.microbatches = M;
+    p->serve[0] = p->serve[1] = p->serve[2 * TYPES + 1] = ABSURD;
+    if (hps_measure_serve(p, x->net, &pool, &x->dev, &opt, MPI_COMM_WORLD)) HPS_DIE("no trial");
+    double busy_s = M * (p->serve[1] + p->serve[2 * TYPES + 1]);
+    if (R == 1 && busy_s != M * 2 * ABSURD) HPS_DIE("%g s of no server", busy_s);
+    if (R > 1 && !(busy_s > 0 && busy_s < 10)) HPS_DIE("a server that is busy for %g s", busy_s);
+    if (p->serve[0] != ABSURD) HPS_DIE("a type that does not serve changed");
+    hps_profile_free(p);
+    hps_mem_free(type_of);
+}
+
+/* Ranks 0 and 5 are 16 times slower, 1 and 4 as they are, 2 and 3 slower by 2. */
+static void check_workers(void)
+{
+    static const int want[3][5] = { { 1, 4, 2, 3, 5 }, { 4, 2, 3, 0, 5 }, { 1, 4, 3, 0, 5 } };
+    int type_of[] = { 0, 1, 2, 2, 1, 0 }, worker[HPS_MEASURE_WORKERS];
+    struct hps_type type[] = { { .slow = 16, .first = 0 }, { .slow = 1, .first = 1 },
+                               { .slow = 2, .first = 2 } };
+    struct hps_pool pool = { .T = 3, .R = 6, .type = type, .type_of = type_of };
+
+    for (int t = 0; t < 3; t++)
+        for (int n = 0; n < 9; n++) {
+            int got = hps_measure_workers(&pool, t, n, worker);
+            if (got != (n < 5 ? n : 5)) HPS_DIE("%d workers, not %d", got, n);
+            for (int i = 0; i < got; i++)
+                if (worker[i] != want[t][i]) HPS_DIE("type %d: worker %d is %d", t, i, worker[i]);
+        }
+}
+
+/* bsp with clipping; dense weights on the server; gradients that are applied together; a cache. */
+static void check_servers(struct net *x)
+{
+    struct hps_train_opt kept = x->train;
+
+    check_workers();
+    check_profile(x);
+    if (hps_nrank() == 1) return;
+    check_served(x, "bsp");
+    x->train.synchronization = "asp";
+    check_served(x, "asp");
+    x->train.clip = 0;
+    x->train.aggregate = 2;
+    check_served(x, "two at a time");
+    x->train.synchronization = "ssp";
+    x->train.staleness = 3;
+    x->train.cache_clocks = 1;
+    x->train.aggregate = 1;
+    check_served(x, "a cache");
+    x->train = kept;
+}
+
 int main(int argc, char **argv)
 {
     const struct sample s = { .N = N, .D = 1, .nsingle = 1, .nmulti = 1, .buckets = BUCKETS };
@@ -180,6 +292,7 @@ int main(int argc, char **argv)
     check_steps(&x, 5, 20, 5);
     check_steps(&x, 7, 7, 7);
     check_stop(&x);
+    check_servers(&x);
     check_bad(&s);
     net_close(&x);
     if (hps_rank() == 0) unlink("m_trial.h5");

@@ -101,7 +101,8 @@ static void parts_by_hand(void **state)
 {
     struct hps_plan *plan;
     struct hps_profile *p = by_hand(&plan);
-    double sums = 2 * 4 * (3 + 1.0 / 4) * 7 / 8, served = 2 * 4 * (3 * (3.0 / 4 + 5.0 / 8) + 1.0 / 4);
+    double sums = 2 * 4 * (3 + 1.0 / 4) * 7 / 8;
+    double served = 2 * 4 * (3 * (3.0 / 4 + 5.0 / 8) + 1.0 / 4);
 
     (void)state;
     check_parts(plan, p, 20, sums, 0);

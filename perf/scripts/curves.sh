@@ -5,7 +5,7 @@
 # are emulated ranks that compute 16 times as long as this machine, or 32, servers update 100 times as
 # long, or 200, so that a core has hardly anything to do. The first curve is also of bsp on both cores
 # of the machine. Drawn into curves_steps.svg, curves_workers.svg, curves_servers.svg in FOLDER=DIR
-# (perf/records). WORKER_COUNTS, SERVER_COUNTS: the points. Fifteen minutes.
+# (perf/records). WORKER_COUNTS, SERVER_COUNTS: the points. Twenty minutes.
 folder=$(cd "${FOLDER:-$(dirname "$0")/../records}" && pwd) || exit 1
 cd "$(dirname "$0")/../.." || exit 1
 . perf/scripts/lib.sh
@@ -43,9 +43,9 @@ asp() {
 # $said, what the plan promised. A profile is of types: that of one worker and one server, measured
 # once, serves all numbers of them.
 emulated() {
-    profile=profile_$2_$4.json
+    profile=profile_$1_$2_$4.json
     if [ ! -f "$profile" ]; then
-        (seconds=1 && asp 1 "$2" 1 "$4") || exit 1
+        (seconds=1 && asp "$1" "$2" 1 "$4") || exit 1
         cp runs/it/profile.json "$profile"
     fi
     asp "$@" --set "schedule.profile=$profile"

@@ -46,6 +46,8 @@ extern const struct hps_bf16_lib hps_bf16_emulated;
 
 /* hps_bf16_lib.round on any processor. */
 void hps_bf16_round(size_t rows, size_t n, const float *x, size_t ldx, uint16_t *to, size_t ldto);
+/* x (n) = what was rounded, as fp32; thread-safe. */
+void hps_bf16_widen(size_t n, const uint16_t *from, float *x);
 /* x rounded to bf16, and back to fp32. Pure. */
 float hps_bf16_rounded(float x);
 

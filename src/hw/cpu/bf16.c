@@ -35,6 +35,19 @@ void hps_bf16_round(size_t rows, size_t n, const float *x, size_t ldx, uint16_t 
     round_rows(rows, n, x, ldx, to, ldto);
 }
 
+HPS_MULTIVERSION static void widen_bf16(size_t n, const uint16_t *restrict from, float *restrict x)
+{
+    for (size_t i = 0; i < n; i++) {
+        union { uint32_t bits; float x; } u = { .bits = (uint32_t)from[i] << 16 };
+        x[i] = u.x;
+    }
+}
+
+void hps_bf16_widen(size_t n, const uint16_t *from, float *x)
+{
+    widen_bf16(n, from, x);
+}
+
 /* ---- emulated: fp32 products of rounded numbers; packed operands are floats ---- */
 
 static bool anywhere(void)
@@ -62,10 +75,7 @@ static float *floats_of(size_t rows, size_t n, const uint16_t *x, size_t ldx)
     float *to = hps_mem_foreign(rows * n * sizeof *to);
 
     for (size_t r = 0; r < rows; r++)
-        for (size_t c = 0; c < n; c++) {
-            union { uint32_t bits; float x; } u = { .bits = (uint32_t)x[r * ldx + c] << 16 };
-            to[r * n + c] = u.x;
-        }
+        hps_bf16_widen(n, x + r * ldx, to + r * n);
     return to;
 }
 

@@ -3,12 +3,19 @@
  * A micro-batch of n rows is shared by the k ranks of a stage: part p has rows
  * [hps_share(n, k, p), hps_share(n, k, p + 1)). Each overlap of a share here and a share there is
  * one message: a header (step, micro-batch, sending stage, first row, rows, width) and behind it
- * the rows, sent and received in place. Two ranks whose shares do not overlap exchange nothing; a
- * rank that is on both sides sends to itself. The receiver checks each header: a wrong one ends the
- * run and names both ranks (more rows than expected end it as MPI's truncation). */
+ * the rows, as fp32 sent and received in place. Two ranks whose shares do not overlap exchange
+ * nothing; a rank that is on both sides sends to itself. The receiver checks each header: a wrong
+ * one ends the run and names both ranks (more rows than expected end it as MPI's truncation).
+ *
+ * Rows may travel encoded (hw/codec.h). Then every row that crosses the boundary is, also one that
+ * a rank sends to itself: which numbers are rounded is decided by the cuts of the plan, and not by
+ * how many ranks a stage has or where they are. What layers of one stage pass on is not rounded. A
+ * number that crosses several boundaries is rounded once, since it then is one of the encoding;
+ * gradients that are added up on the way are rounded at each. */
 #ifndef HPS_COMM_PIPE_H
 #define HPS_COMM_PIPE_H
 
+#include "comm/messages.h"
 #include "comm/team.h"
 #include "hw/dev.h"
 
@@ -24,6 +31,7 @@ struct hps_pipe_opt {
     int nslot;                  /* in-flight slots: micro-batches whose messages may be under way
                                    at once in one direction                                      */
     int rows;                   /* upper bound of the rows of my share of a micro-batch          */
+    const struct hps_codec_ops *codec;  /* in which rows travel                                  */
 };
 /* The pipe borrows the device and the team, whose world carries the messages. Both sides must pass
  * options that agree. Local. */
@@ -47,5 +55,7 @@ void hps_pipe_wait(struct hps_pipe *pipe, enum hps_way way, int slot);
 /* Let messages under way make progress. Never blocks. */
 void hps_pipe_poll(struct hps_pipe *pipe);
 double hps_pipe_bytes(const struct hps_pipe *pipe);   /* sent by this rank so far */
+/* What of it was encoded; borrowed. */
+const struct hps_message_count *hps_pipe_count(const struct hps_pipe *pipe);
 
 #endif

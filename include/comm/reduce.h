@@ -2,6 +2,7 @@
 #ifndef HPS_COMM_REDUCE_H
 #define HPS_COMM_REDUCE_H
 
+#include "comm/messages.h"
 #include "comm/team.h"
 #include "hw/gpu_group.h"
 
@@ -17,7 +18,7 @@ struct hps_reduce_opt {
     size_t n;                           /* floats of all gradients                      */
     size_t bucket_bytes;
     bool by_share;                      /* sums may be distributed, see below           */
-    bool rounded;                       /* what travels by MPI does as bf16, with fp32 sums:
+    const struct hps_codec_ops *codec;  /* in which what travels by MPI does, with fp32 sums:
                                            comm/rounded_sum.h                           */
 };
 /* `grad` (n): device memory, borrowed where hps_reduce_grad is that, else not used. Collective over
@@ -46,8 +47,10 @@ bool hps_reduce_busy(const struct hps_reduce *reduce);
  * NCCL that relies on), and the same bits on all ranks of the stage unless sums are distributed. */
 void hps_reduce_end(struct hps_reduce *reduce);
 /* Bytes this rank has sent so far, as a ring would: 2 (k-1)/k of what it summed, half of it where
- * numbers travel as bf16. */
+ * numbers travel as bf16 or fp16. */
 double hps_reduce_bytes(const struct hps_reduce *reduce);
+/* What of it was encoded; borrowed. */
+const struct hps_message_count *hps_reduce_count(const struct hps_reduce *reduce);
 
 /* ---- shares ----
  * Where ranks of a host share memory, each can use the sums of its shares of the gradients alone,
@@ -71,7 +74,8 @@ struct hps_reduce_need {
     size_t n, bucket;                   /* floats of all gradients, of a bucket        */
     int nbucket;                        /* sums under way at once, at most             */
     bool by_share;                      /* sums may be distributed                     */
-    bool rounded;                       /* numbers travel as bf16                      */
+    const struct hps_codec_ops *codec;  /* in which numbers travel                     */
+    struct hps_message_count *count;    /* of what is encoded                          */
 };
 /* Bucket b is [first, *end), the b-th from the end. Returns first. Pure. */
 static inline size_t hps_reduce_bucket(size_t n, size_t bucket, int b, size_t *end)
@@ -93,7 +97,7 @@ struct hps_reduce_ops {
     void (*poll)(void *state);
     /* For all started since the last wait; what takes device memory leaves that to its stream. */
     void (*wait)(void *state);
-    bool (*rounds)(void *state);        /* do numbers travel as bf16? NULL: never */
+    bool (*encodes)(void *state);       /* do numbers travel encoded? NULL: never */
     /* As hps_reduce_share and gather, of sums that are distributed; NULL: these never are. */
     bool (*share)(void *state, int i, size_t *first, size_t *end);
     void (*gather_begin)(void *state, const float *x);

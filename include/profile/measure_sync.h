@@ -8,14 +8,17 @@
 
 #include "profile/measure_layer.h"
 
+struct hps_storage_opt;
+
 /* Seconds to transfer `bytes` over a link, half of them in each direction. Pure. */
 double hps_measure_transfer_s(struct hps_link link, double bytes);
 
 /* Set the profile's sync and beta of layer l and type t by a link's rates, for a layer with so many
- * distinct rows on two units of Bo/2 examples each; `rounded`: dense gradients travel as bf16, but
- * between GPUs. Work done once a step is scaled to Bo. Pure. */
+ * distinct rows on two units of Bo/2 examples each; messages travel as `storage` says, but between
+ * GPUs as fp32. Work done once a step is scaled to Bo. Pure. */
 void hps_measure_sync_link(struct hps_profile *p, const struct hps_net *net, int l, int t,
-                           struct hps_link link, double rows, bool rounded);
+                           struct hps_link link, double rows,
+                           const struct hps_storage_opt *storage);
 
 /* The index of a rank among the first two of its type; -1: it is neither, or there is no second.
  * Pure. */
@@ -28,7 +31,7 @@ int hps_measure_pair_index(const struct hps_pool *pool, int rank);
  * of types with at least two ranks; the others are unchanged. rows (L, T): distinct rows that a
  * unit of a type reads. Collective over world. */
 void hps_measure_sync(struct hps_profile *p, const double *rows, const struct hps_net *net,
-                      const struct hps_pool *pool, struct hps_dev *dev, bool rounded,
-                      MPI_Comm world);
+                      const struct hps_pool *pool, struct hps_dev *dev,
+                      const struct hps_storage_opt *storage, MPI_Comm world);
 
 #endif

@@ -3,13 +3,19 @@
 #define HPS_PS_STORAGE_OPT_H
 
 #include "base/deck.h"
+#include "comm/messages.h"
+
+/* The encoding in which each kind of message travels. */
+struct hps_message_opt {
+    const char *activations, *dense;
+};
 
 struct hps_storage_opt {
     double servers;                     /* a whole number; INFINITY: auto */
     const char *server_type;            /* "": the cheapest CPU type with enough ranks */
     double gpu_memory, host_memory;
     const char *file;
-    const char *dense_gradients;        /* messages: fp32|bf16 */
+    struct hps_message_opt messages;
 };
 
 /* Fill from the deck; text is borrowed from it. A wrong key: HPS_DECK with one message. */
@@ -17,7 +23,8 @@ enum hps_status hps_storage_bind(struct hps_storage_opt *opt, const struct hps_d
 /* The section's keys, on hps_out. */
 void hps_storage_print_reference(enum hps_deck_form form);
 
-/* Do dense gradients travel as bf16? Pure. */
-bool hps_storage_rounds_gradients(const struct hps_storage_opt *opt);
+/* The encoding of a kind of messages; fp32 where the option is not set at all. Pure. */
+const struct hps_codec_ops *hps_storage_codec(const struct hps_storage_opt *opt,
+                                              enum hps_message kind);
 
 #endif

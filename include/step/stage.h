@@ -40,7 +40,8 @@ struct hps_stage_opt {
     int M;                              /* micro-batches of a step                    */
     int rows;                           /* of this rank's share of a micro-batch, max */
     const struct hps_train_opt *train;  /* borrowed                                   */
-    bool round_gradients;               /* dense ones travel as bf16                  */
+    const struct hps_codec_ops *activations, *dense; /* in which messages between stages travel,
+                                           and dense gradients                        */
     uint64_t seed;
     bool training;
     bool served;                        /* servers update the weights: gradients are summed
@@ -87,5 +88,7 @@ void hps_stage_drain(struct hps_stage *mine);
 /* Let messages make progress: a large one needs both sides to poll now and then. Never blocks. */
 void hps_stage_poll(struct hps_stage *mine);
 double hps_stage_bytes(const struct hps_stage *mine); /* sent by this rank so far */
+/* Add what of it was encoded to counts by kind. */
+void hps_stage_count(const struct hps_stage *mine, struct hps_message_count count[HPS_MESSAGES]);
 
 #endif

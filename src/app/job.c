@@ -142,10 +142,11 @@ static char *planning_text(const struct hps_job *j)
                                         "schedule.replan_margin", NULL };
     char *data = hps_deck_lines(j->o.deck, "data", hps_data_fields, skip);
     char *schedule = hps_deck_lines(j->o.deck, "schedule", hps_sched_fields, skip);
-    char *text = hps_mem_print("%sprecision %s, of gradients %s, %.0f servers of type %d, %s, %d "
+    char *text = hps_mem_print("%sprecision %s, of messages %s %s, %.0f servers of type %d, %s, %d "
                                "workers\n%s%s",
                                j->shape, hps_dev_precision_word(j->dev.precision),
-                               j->o.storage.dense_gradients, j->o.storage.servers, j->server_type,
+                               j->o.storage.messages.activations,
+                               j->o.storage.messages.dense, j->o.storage.servers, j->server_type,
                                j->o.train.synchronization,
                                j->o.train.workers, data, schedule);
 

@@ -4,7 +4,8 @@
  *
  * On a GPU a send is held until the device has computed its rows and, where MPI cannot read
  * device memory, copied them to the host; a receive is held until the device has read the old
- * content of the buffer. The progress engine (base/progress.h) starts held messages. */
+ * content of the buffer. The progress engine (base/progress.h) starts held messages. Rows are
+ * encoded and decoded by the host: those of a GPU go through its memory. */
 #include "comm/pipe.h"
 
 #include <assert.h>
@@ -18,7 +19,6 @@
 #include "base/world.h"
 #include "comm/cuda_aware.h"
 #include "data/data.h"
-#include "hw/codec.h"
 
 struct head {
     long long step, m;
@@ -28,7 +28,7 @@ struct head {
 /* A header and its rows under way. */
 struct message {
     MPI_Request request[2];     /* of the header, of the rows                  */
-    float *at;
+    void *at;                   /* its rows, as sent                           */
     int peer;                   /* world rank                                  */
     struct head head;           /* sent or received                            */
     struct head due;            /* the expected one                            */
@@ -44,8 +44,10 @@ struct slot {
     int m, n;                   /* the micro-batch; how many messages         */
     struct message *message;    /* (max_message)                              */
     float *copy;                /* (rows, width) pinned; NULL: not needed      */
-    float *to;                  /* device memory to copy to                   */
-    size_t floats;
+    unsigned char *code;        /* (rows, row_bytes) encoded; NULL: as fp32    */
+    const float *from;          /* to encode: host memory                     */
+    float *to;                  /* the device's memory to receive to          */
+    size_t nrow;                /* of this rank's share                       */
     struct hps_event *free;     /* the device has read the old content        */
     struct hps_event *ready;    /* rows to send were computed; copied in      */
 };
@@ -58,11 +60,13 @@ struct hps_pipe {
     int part;                   /* hps_team_part of the stage before the boundary */
     bool direct;                /* MPI reads and writes the device's memory    */
     int width[2], nslot, rows;
+    size_t row_bytes[2];        /* of a row as sent                            */
     int max_message;            /* upper bound of the messages of a slot       */
     MPI_Datatype row[2];
     struct slot *slot[2];       /* (nslot) in each direction                   */
     const struct hps_codec_ops *codec;      /* of activations and gradients    */
     double bytes;
+    struct hps_message_count count;
 };
 
 static int tag_of(const struct hps_pipe *p, int m, enum hps_way way)
@@ -74,6 +78,8 @@ static int tag_of(const struct hps_pipe *p, int m, enum hps_way way)
 
 static void send_messages(struct hps_pipe *p, enum hps_way way, struct slot *s)
 {
+    if (s->code)
+        hps_message_encode(p->codec, s->nrow, (size_t)p->width[way], s->from, s->code, &p->count);
     for (int i = 0; i < s->n; i++) {
         struct message *c = &s->message[i];
         c->head = c->due;
@@ -142,15 +148,19 @@ static void check(const struct message *c)
             d->rows, d->width);
 }
 
-/* All messages have arrived: copy them to the device, after kernels that read the old content. */
-static void take_in(struct hps_pipe *p, struct slot *s)
+/* All messages have arrived: decode them, and copy them to the device, after kernels that read the
+ * old content. */
+static void take_in(struct hps_pipe *p, enum hps_way way, struct slot *s)
 {
+    size_t width = (size_t)p->width[way];
+
     for (int i = 0; i < s->n; i++)
         check(&s->message[i]);
+    if (s->code) p->codec->decode(s->nrow, width, s->code, s->copy ? s->copy : s->to);
     if (s->copy) {
         p->dev->ops->stream_wait_event(p->dev, HPS_STREAM_RECV, s->free);
         p->dev->ops->copy_to_device_async(p->dev, HPS_STREAM_RECV, s->to, s->copy,
-                                          s->floats * sizeof *s->copy);
+                                          s->nrow * width * sizeof *s->copy);
         p->dev->ops->event_record(p->dev, s->ready, HPS_STREAM_RECV);
     }
     s->state = HERE;
@@ -174,9 +184,8 @@ static void open_way(struct hps_pipe *p, enum hps_way way)
 {
     size_t floats = (size_t)p->rows * (size_t)p->width[way];
 
-    int bytes = (int)p->codec->bytes((size_t)p->width[way]);
-
-    HPS_MPI(MPI_Type_contiguous(bytes, MPI_BYTE, &p->row[way]));
+    p->row_bytes[way] = p->codec->bytes((size_t)p->width[way]);
+    HPS_MPI(MPI_Type_contiguous((int)p->row_bytes[way], MPI_BYTE, &p->row[way]));
     HPS_MPI(MPI_Type_commit(&p->row[way]));
     p->slot[way] = hps_mem_new((size_t)p->nslot, sizeof *p->slot[way]);
     for (int f = 0; f < p->nslot; f++) {
@@ -190,6 +199,8 @@ static void open_way(struct hps_pipe *p, enum hps_way way)
         s->ready = p->dev->ops->event_new(p->dev);
         if (!p->dev->host && !p->direct)
             s->copy = p->dev->ops->pin(p->dev, floats * sizeof *s->copy);
+        if (hps_codec_converts(p->codec))
+            s->code = hps_mem_new((size_t)p->rows * p->row_bytes[way], sizeof *s->code);
     }
 }
 
@@ -202,6 +213,7 @@ static void close_way(struct hps_pipe *p, enum hps_way way)
         p->dev->ops->event_free(p->dev, s->free);
         p->dev->ops->event_free(p->dev, s->ready);
         p->dev->ops->unpin(p->dev, s->copy);
+        hps_mem_free(s->code);
         hps_mem_free(s->message);
     }
     hps_mem_free(p->slot[way]);
@@ -223,11 +235,11 @@ enum hps_status hps_pipe_new(struct hps_pipe **pipe, const struct hps_team *team
     p->from[HPS_WAY_FORWARD] = side == 1 ? stage : p->other;
     p->from[HPS_WAY_BACKWARD] = side == 1 ? p->other : stage;
     p->part = hps_team_part(team, p->from[HPS_WAY_FORWARD]);
-    p->codec = hps_codec_find("fp32");
+    p->codec = opt->codec;
     memcpy(p->width, opt->width, sizeof p->width);
     p->nslot = opt->nslot;
     p->rows = opt->rows;
-    p->direct = !dev->host && hps_cuda_aware();
+    p->direct = !dev->host && hps_cuda_aware() && !hps_codec_converts(p->codec);
     int k = hps_team_nreplica(team, p->other);
     p->max_message = p->rows < k ? p->rows : k;
     open_way(p, HPS_WAY_FORWARD);
@@ -246,10 +258,10 @@ void hps_pipe_free(struct hps_pipe *p)
     hps_mem_free(p);
 }
 
-/* Make the messages of a micro-batch: this rank's share divided by those of the other side.
- * Returns the rows of the share. */
-static int cut(struct hps_pipe *p, enum hps_way way, struct slot *s, struct head head, int n,
-               float *buf)
+/* Make the messages of a micro-batch: this rank's share, which MPI sends from or receives to
+ * `memory`, divided by those of the other side. */
+static void cut(struct hps_pipe *p, enum hps_way way, struct slot *s, struct head head, int n,
+                void *memory)
 {
     const struct hps_team *t = p->team;
     int k = hps_team_nreplica(t, p->other);
@@ -267,10 +279,16 @@ static int cut(struct hps_pipe *p, enum hps_way way, struct slot *s, struct head
         head.rows = (int)(stop - at);
         c->peer = hps_team_replicas(t, p->other)[q];
         c->due = head;
-        c->at = buf + (size_t)(at - first) * (size_t)p->width[way];
+        c->at = (unsigned char *)memory + (size_t)(at - first) * p->row_bytes[way];
         at = stop;
     }
-    return (int)(end - first);
+    s->nrow = (size_t)(end - first);
+}
+
+/* What MPI reads or writes for a slot: buf itself, or what stands in for it. */
+static void *memory_of(const struct slot *s, void *buf)
+{
+    return s->code ? (void *)s->code : s->copy ? (void *)s->copy : buf;
 }
 
 static struct slot *prepare(struct hps_pipe *p, enum hps_way way, int slot)
@@ -291,21 +309,22 @@ void hps_pipe_send(struct hps_pipe *p, enum hps_way way, int slot, long long ste
     if (p->width[way] == 0) return;
     float *from;
     memcpy(&from, &buf, sizeof from);                   /* a send does not write */
-    size_t floats = (size_t)cut(p, way, s, head, n, s->copy ? s->copy : from)
-                    * (size_t)p->width[way];
+    cut(p, way, s, head, n, memory_of(s, from));
     if (s->n == 0) return;
     s->m = m;
     s->in = false;
+    s->from = s->copy ? s->copy : buf;
     if (s->copy) {
         p->dev->ops->stream_wait(p->dev, HPS_STREAM_SEND, HPS_STREAM_COMPUTE);
         p->dev->ops->copy_to_host_async(p->dev, HPS_STREAM_SEND, s->copy, buf,
-                                        floats * sizeof *buf);
+                                        s->nrow * (size_t)p->width[way] * sizeof *buf);
     }
     if (!p->dev->host)
         p->dev->ops->event_record(p->dev, s->ready,
                                   s->copy ? HPS_STREAM_SEND : HPS_STREAM_COMPUTE);
     hold(p, way, s);
-    p->bytes += (double)(p->codec->bytes(floats) + (size_t)s->n * sizeof head);
+    p->bytes += (double)(s->nrow * p->row_bytes[way] + (size_t)s->n * sizeof head);
+    hps_message_sent(p->codec, (double)s->nrow, (size_t)p->width[way], &p->count);
 }
 
 void hps_pipe_sent(struct hps_pipe *p, enum hps_way way, int slot)
@@ -325,8 +344,7 @@ void hps_pipe_recv(struct hps_pipe *p, enum hps_way way, int slot, long long ste
 
     assert(p->side == (way == HPS_WAY_FORWARD ? -1 : 1));
     if (p->width[way] == 0) return;
-    s->floats = (size_t)cut(p, way, s, head, n, s->copy ? s->copy : buf)
-                 * (size_t)p->width[way];
+    cut(p, way, s, head, n, memory_of(s, buf));
     if (s->n == 0) return;
     s->to = buf;
     s->m = m;
@@ -340,14 +358,14 @@ void hps_pipe_wait(struct hps_pipe *p, enum hps_way way, int slot)
     struct slot *s = &p->slot[way][slot];
 
     finish(p, way, s);
-    if (s->state == TRAVELS) take_in(p, s);
+    if (s->state == TRAVELS) take_in(p, way, s);
     if (s->state == HERE && s->copy)
         p->dev->ops->stream_wait_event(p->dev, HPS_STREAM_COMPUTE, s->ready);
     s->state = IDLE;
     s->n = 0;
 }
 
-static void poll_slot(struct hps_pipe *p, struct slot *s)
+static void poll_slot(struct hps_pipe *p, enum hps_way way, struct slot *s)
 {
     int done, all = 1;
 
@@ -355,18 +373,23 @@ static void poll_slot(struct hps_pipe *p, struct slot *s)
         HPS_MPI(MPI_Testall(2, s->message[i].request, &done, MPI_STATUSES_IGNORE));
         all &= done;
     }
-    if (all && s->in && s->copy) take_in(p, s);
+    if (all && s->in && (s->copy || s->code)) take_in(p, way, s);
 }
 
 void hps_pipe_poll(struct hps_pipe *p)
 {
     if (!p->dev->host) look(p);
-    for (int way = 0; way < 2; way++)
+    for (enum hps_way way = HPS_WAY_FORWARD; way <= HPS_WAY_BACKWARD; way++)
         for (int f = 0; f < p->nslot; f++)
-            if (p->slot[way][f].state == TRAVELS) poll_slot(p, &p->slot[way][f]);
+            if (p->slot[way][f].state == TRAVELS) poll_slot(p, way, &p->slot[way][f]);
 }
 
 double hps_pipe_bytes(const struct hps_pipe *p)
 {
     return p->bytes;
+}
+
+const struct hps_message_count *hps_pipe_count(const struct hps_pipe *p)
+{
+    return &p->count;
 }

@@ -3,7 +3,6 @@
 #include "comm/reduce.h"
 
 #include <assert.h>
-#include <stdint.h>
 
 #include "base/mem.h"
 #include "base/mpi_check.h"
@@ -21,7 +20,8 @@ struct hps_reduce {
     float *grad;
     size_t n, bucket;                   /* floats                                     */
     bool by_share;                      /* sums are distributed                       */
-    bool rounded;                       /* numbers travel as bf16                     */
+    const struct hps_codec_ops *codec;  /* in which numbers travel                    */
+    struct hps_message_count count;
     size_t left;                        /* [0, left) is not complete yet              */
     /* host sums of device gradients: buckets are copied to the host, summed, copied back */
     float *copy;                        /* (n) pinned; NULL: not needed               */
@@ -39,15 +39,16 @@ static void say_fp32(const struct hps_reduce *r)
     int me;
 
     HPS_MPI(MPI_Comm_rank(r->comm, &me));
-    if (r->rounded && !r->ops->rounds && me == 0)
-        HPS_SAY_ALL(HPS_INFO, "storage.messages.dense_gradients: %s sends fp32", r->ops->name);
+    if (hps_codec_converts(r->codec) && !r->ops->encodes && me == 0)
+        HPS_SAY_ALL(HPS_INFO, "storage.messages.dense: %s sends fp32", r->ops->name);
 }
 
 static void choose(struct hps_reduce *r)
 {
     const struct hps_reduce_need need = { .gpus = r->gpus, .dev = r->dev, .n = r->n,
                                           .bucket = r->bucket, .nbucket = r->nbucket,
-                                          .by_share = r->by_share, .rounded = r->rounded };
+                                          .by_share = r->by_share, .codec = r->codec,
+                                          .count = &r->count };
 
     for (size_t i = 0; !r->state; i++) {
         r->ops = all[i];
@@ -56,7 +57,7 @@ static void choose(struct hps_reduce *r)
     if (r->ops->memory) r->grad = r->ops->memory(r->state);
     r->by_share &= r->ops->share != NULL;
     say_fp32(r);
-    r->rounded &= r->ops->rounds && r->ops->rounds(r->state);
+    if (!r->ops->encodes || !r->ops->encodes(r->state)) r->codec = &hps_codec_fp32;
 }
 
 static void make_copy(struct hps_reduce *r)
@@ -75,7 +76,7 @@ enum hps_status hps_reduce_new(struct hps_reduce **reduce, struct hps_dev *dev, 
     assert(opt->bucket_bytes >= sizeof(float));
     *r = (struct hps_reduce){ .dev = dev, .grad = grad, .n = opt->n, .left = opt->n, .nrank = 1,
                               .bucket = opt->bucket_bytes / sizeof(float),
-                              .by_share = opt->by_share, .rounded = opt->rounded,
+                              .by_share = opt->by_share, .codec = opt->codec,
                               .comm = MPI_COMM_NULL };
     if (stage != MPI_COMM_NULL) HPS_MPI(MPI_Comm_size(stage, &r->nrank));
     if (r->nrank > 1 && r->n > 0) {
@@ -162,8 +163,9 @@ static void start(struct hps_reduce *r, bool all_of_them)
         else if (r->copy && !r->dev->ops->event_done(r->dev, r->came[b]))
             return;
         r->ops->start(r->state, (r->copy ? r->copy : r->grad) + first_of(r, b), size_of(r, b));
-        r->bytes += 2.0 * (r->nrank - 1) / r->nrank * (double)size_of(r, b)
-                    * (double)(r->rounded ? sizeof(uint16_t) : sizeof *r->grad);
+        double copies = 2.0 * (r->nrank - 1) / r->nrank;
+        r->bytes += copies * (double)r->codec->bytes(size_of(r, b));
+        hps_message_sent(r->codec, copies, size_of(r, b), &r->count);
     }
 }
 
@@ -229,4 +231,9 @@ void hps_reduce_gather_end(struct hps_reduce *r, float *x)
 double hps_reduce_bytes(const struct hps_reduce *r)
 {
     return r->bytes;
+}
+
+const struct hps_message_count *hps_reduce_count(const struct hps_reduce *r)
+{
+    return &r->count;
 }

@@ -1,5 +1,5 @@
 /* reduce_mpi.c - sums over MPI: one non-blocking all-reduce a bucket, in host memory, or a sum of
- * numbers that travel as bf16. */
+ * numbers that travel encoded. */
 #include <assert.h>
 #include <limits.h>
 
@@ -22,8 +22,8 @@ static void *open_mpi(const struct hps_reduce_need *need, MPI_Comm comm)
 
     s->comm = comm;
     s->max_bucket = need->nbucket;
-    if (need->rounded)
-        s->rounded = hps_rounded_sum_new(comm, s->max_bucket);
+    if (hps_codec_converts(need->codec))
+        s->rounded = hps_rounded_sum_new(comm, s->max_bucket, need->codec, need->count);
     else
         s->request = hps_mem_new((size_t)s->max_bucket, sizeof(MPI_Request));
     return s;
@@ -75,7 +75,7 @@ static void wait(void *state)
     s->n = 0;
 }
 
-static bool rounds(void *state)
+static bool encodes(void *state)
 {
     const struct state *s = state;
     return s->rounded != NULL;
@@ -88,5 +88,5 @@ const struct hps_reduce_ops hps_reduce_mpi = {
     .start = start,
     .poll = poll,
     .wait = wait,
-    .rounds = rounds
+    .encodes = encodes
 };

@@ -147,11 +147,12 @@ static void reach_across(struct state *s, MPI_Comm comm)
     }
 }
 
-static void round_across(struct state *s)
+static void round_across(struct state *s, const struct hps_reduce_need *need)
 {
     s->rounded = hps_mem_new((size_t)s->nmine, sizeof(struct hps_rounded_sum *));
     for (int i = 0; i < s->nmine; i++)
-        s->rounded[i] = hps_rounded_sum_new(s->across[i], s->max_bucket);
+        s->rounded[i] = hps_rounded_sum_new(s->across[i], s->max_bucket, need->codec,
+                                            need->count);
 }
 
 /* Allocate the buckets and their requests. */
@@ -211,7 +212,7 @@ static void *open_near(const struct hps_reduce_need *need, MPI_Comm comm)
     deal_shares(s, comm);
     if (s->nhost > 1) {
         reach_across(s, comm);
-        if (need->rounded) round_across(s);
+        if (hps_codec_converts(need->codec)) round_across(s, need);
         make_room(s);
     }
     return s;
@@ -401,7 +402,7 @@ static void wait(void *state)
     s->nsum = 0;
 }
 
-static bool rounds(void *state)
+static bool encodes(void *state)
 {
     const struct state *s = state;
     return s->rounded != NULL;
@@ -461,7 +462,7 @@ const struct hps_reduce_ops hps_reduce_shm = { .name = "near",
                                                .start = start,
                                                .poll = poll,
                                                .wait = wait,
-                                               .rounds = rounds,
+                                               .encodes = encodes,
                                                .share = my_share,
                                                .gather_begin = gather_begin,
                                                .gather_end = gather_end };

@@ -1,15 +1,14 @@
-/* rounded_sum.c - an all-to-all of summands, an all-gather of sums, both of bf16. */
+/* rounded_sum.c - an all-to-all of summands, an all-gather of sums, both encoded. */
 #include "comm/rounded_sum.h"
 
 #include <assert.h>
 #include <limits.h>
-#include <stdint.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/mpi_check.h"
 #include "base/multiversion.h"
 #include "base/wait.h"
-#include "hw/bf16.h"
 
 enum { BLOCK = 1024 };          /* numbers that are added at a time, in the L1 cache */
 
@@ -17,8 +16,8 @@ enum { BLOCK = 1024 };          /* numbers that are added at a time, in the L1 c
 struct one {
     float *to;
     size_t n, piece;            /* of all numbers; of a rank's piece, padded at the end */
-    uint16_t *sent;             /* (k, piece) my summands, then all sums                */
-    uint16_t *got;              /* (k, piece) the summands of my piece, then its sum    */
+    unsigned char *sent;        /* (k, piece) encoded: my summands, then all sums       */
+    unsigned char *got;         /* (k, piece) the summands of my piece, then its sum    */
     size_t sent_cap, got_cap;
     MPI_Request travel;
 };
@@ -27,10 +26,14 @@ struct hps_rounded_sum {
     /* Ranks go on from summands to sums at different times: each kind has its own order. */
     MPI_Comm summands, sums;
     int k, max, begun, added, done;
+    const struct hps_codec_ops *codec;
+    struct hps_message_count *count;
     struct one *one;            /* (max) */
 };
 
-struct hps_rounded_sum *hps_rounded_sum_new(MPI_Comm comm, int nsum)
+struct hps_rounded_sum *hps_rounded_sum_new(MPI_Comm comm, int nsum,
+                                            const struct hps_codec_ops *codec,
+                                            struct hps_message_count *count)
 {
     struct hps_rounded_sum *s = hps_mem_new(1, sizeof *s);
 
@@ -38,6 +41,8 @@ struct hps_rounded_sum *hps_rounded_sum_new(MPI_Comm comm, int nsum)
     HPS_MPI(MPI_Comm_dup(comm, &s->sums));
     HPS_MPI(MPI_Comm_size(comm, &s->k));
     s->max = nsum;
+    s->codec = codec;
+    s->count = count;
     s->one = hps_mem_new((size_t)nsum, sizeof *s->one);
     return s;
 }
@@ -64,47 +69,40 @@ void hps_rounded_sum_start(struct hps_rounded_sum *s, const float *x, float *to,
     o->to = to;
     o->n = n;
     o->piece = (n + k - 1) / k;
-    assert(o->piece <= INT_MAX);
-    hps_mem_grow(&o->sent, &o->sent_cap, k * o->piece, sizeof *o->sent);
-    hps_mem_grow(&o->got, &o->got_cap, k * o->piece, sizeof *o->got);
-    if (n > 0) hps_bf16_round(1, n, x, n, o->sent, n);
-    for (size_t i = n; i < k * o->piece; i++)
-        o->sent[i] = 0;
-    HPS_MPI(MPI_Ialltoall(o->sent, (int)o->piece, MPI_UINT16_T, o->got, (int)o->piece,
-                          MPI_UINT16_T, s->summands, &o->travel));
+    size_t bytes = s->codec->bytes(o->piece), used = s->codec->bytes(n);
+    assert(bytes <= INT_MAX);
+    hps_mem_grow(&o->sent, &o->sent_cap, k * bytes, sizeof *o->sent);
+    hps_mem_grow(&o->got, &o->got_cap, k * bytes, sizeof *o->got);
+    hps_message_encode(s->codec, 1, n, x, o->sent, s->count);
+    if (n > 0) memset(o->sent + used, 0, k * bytes - used);
+    HPS_MPI(MPI_Ialltoall(o->sent, (int)bytes, MPI_BYTE, o->got, (int)bytes, MPI_BYTE, s->summands,
+                          &o->travel));
 }
 
-/* x (n) += y (n) */
-HPS_MULTIVERSION static void add_rounded(size_t n, const uint16_t *y, float *restrict x)
+HPS_MULTIVERSION static void add_block(size_t n, const float *restrict y, float *restrict x)
 {
-    for (size_t i = 0; i < n; i++) {
-        union { uint32_t bits; float x; } u = { .bits = (uint32_t)y[i] << 16 };
-        x[i] += u.x;
-    }
-}
-
-HPS_MULTIVERSION static void widen_rounded(size_t n, const uint16_t *y, float *restrict x)
-{
-    for (size_t i = 0; i < n; i++) {
-        union { uint32_t bits; float x; } u = { .bits = (uint32_t)y[i] << 16 };
-        x[i] = u.x;
-    }
+    for (size_t i = 0; i < n; i++)
+        x[i] += y[i];
 }
 
 /* The summands of my piece are here: their sum is stored over the first ones. */
 static void add_piece(const struct hps_rounded_sum *s, struct one *o)
 {
-    float sum[BLOCK];
+    size_t bytes = s->codec->bytes(o->piece);
+    float sum[BLOCK], more[BLOCK];
 
     for (size_t at = 0; at < o->piece; at += BLOCK) {
         size_t n = o->piece - at < BLOCK ? o->piece - at : BLOCK;
-        widen_rounded(n, o->got + at, sum);
-        for (int q = 1; q < s->k; q++)
-            add_rounded(n, o->got + (size_t)q * o->piece + at, sum);
-        hps_bf16_round(1, n, sum, n, o->got + at, n);
+        unsigned char *got = o->got + s->codec->bytes(at);
+        s->codec->decode(1, n, got, sum);
+        for (int q = 1; q < s->k; q++) {
+            s->codec->decode(1, n, got + (size_t)q * bytes, more);
+            add_block(n, more, sum);
+        }
+        hps_message_encode(s->codec, 1, n, sum, got, s->count);
     }
-    HPS_MPI(MPI_Iallgather(o->got, (int)o->piece, MPI_UINT16_T, o->sent, (int)o->piece,
-                           MPI_UINT16_T, s->sums, &o->travel));
+    HPS_MPI(MPI_Iallgather(o->got, (int)bytes, MPI_BYTE, o->sent, (int)bytes, MPI_BYTE, s->sums,
+                           &o->travel));
 }
 
 bool hps_rounded_sum_done(struct hps_rounded_sum *s, int n, bool blocking)
@@ -116,7 +114,7 @@ bool hps_rounded_sum_done(struct hps_rounded_sum *s, int n, bool blocking)
     while (s->done < s->added &&
            hps_wait_arrived(1, &s->one[s->done].travel, blocking && s->done < n)) {
         const struct one *o = &s->one[s->done++];
-        widen_rounded(o->n, o->sent, o->to);
+        if (o->n > 0) s->codec->decode(1, o->n, o->sent, o->to);
     }
     return s->done >= n;
 }

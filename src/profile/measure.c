@@ -104,16 +104,18 @@ static struct hps_link slowest(const struct hps_pool *pool, int t)
 }
 
 static void fill_boundaries(struct hps_profile *p, const struct hps_net *net,
-                            const struct hps_pool *pool)
+                            const struct hps_pool *pool, const struct hps_storage_opt *storage)
 {
+    double bytes = (double)hps_storage_codec(storage, HPS_MESSAGE_ACTIVATIONS)->bytes(1);
+
     for (int l = 0; l < p->L; l++) {
         int before, before_grad, after, after_grad;
         hps_net_boundary(net, l, NULL, &before, &before_grad);
         hps_net_boundary(net, l + 1, NULL, &after, &after_grad);
         for (int t = 0; t < p->T; t++) {
             struct hps_link k = slowest(pool, t);
-            double in = p->batch * 4.0 * (before + before_grad);
-            double out = p->batch * 4.0 * (after + after_grad);
+            double in = p->batch * bytes * (before + before_grad);
+            double out = p->batch * bytes * (after + after_grad);
             p->recv[l * p->T + t] = hps_measure_transfer_s(k, in);
             p->send[l * p->T + t] = hps_measure_transfer_s(k, out);
         }
@@ -250,7 +252,8 @@ static void fit_type(struct hps_profile *p, int t, double slow, struct facts *m)
 }
 
 static void fill_type(struct hps_profile *p, const struct hps_net *net, const struct hps_pool *pool,
-                      int t, struct facts *m, bool rounded, double *rows)
+                      int t, struct facts *m, const struct hps_storage_opt *storage,
+                      double *rows)
 {
     struct hps_read_time read = reading(&pool->type[t], m->read);
 
@@ -261,7 +264,7 @@ static void fill_type(struct hps_profile *p, const struct hps_net *net, const st
         size_t at = (size_t)l * (size_t)p->T + (size_t)t;
         fill_layer(p, net, l, t, &m->layer[l], pool->type[t].slow, read);
         hps_measure_sync_link(p, net, l, t, pool->link[t * pool->T + t], m->layer[l].rows,
-                              rounded);
+                              storage);
         rows[at] = m->layer[l].rows;
     }
 }
@@ -337,21 +340,20 @@ enum hps_status hps_measure_profile(struct hps_profile **out, const struct hps_n
     struct of_tables *tables = hps_mem_new(n, sizeof *tables);
     double *rows = hps_mem_new(n, sizeof *rows);
     int *round = hps_mem_new((size_t)pool->R, sizeof *round), nround = rounds_of(pool, round);
-    bool rounded = hps_storage_rounds_gradients(o->storage);
     enum hps_status st = begin_profile(p, net, pool, o);
 
     as_in_trials(p);
     if (!st) st = measure_mine(m, round, nround, net, dev, o, world);
-    fill_boundaries(p, net, pool);
+    fill_boundaries(p, net, pool, o->storage);
     for (int t = 0; !st && t < pool->T; t++) {
         int by = pool->type[t].first;
         if (hps_rank() == by) memcpy(received, m, bytes);
         HPS_MPI(MPI_Bcast(received, (int)bytes, MPI_BYTE, by, world));
-        fill_type(p, net, pool, t, received, rounded, rows);
+        fill_type(p, net, pool, t, received, o->storage, rows);
         for (int l = 0; l < p->L; l++)
             tables[l * p->T + t] = of_layer(&received->layer[l], pool->type[t].slow);
     }
-    if (!st) hps_measure_sync(p, rows, net, pool, dev, rounded, world);
+    if (!st) hps_measure_sync(p, rows, net, pool, dev, o->storage, world);
     if (!st && !is_short(o)) st = hps_measure_pairs(p, round, nround, net, pool, dev, o, world);
     if (!st && !is_short(o)) st = hps_measure_move(p, net, pool, dev, o, world);
     hps_measure_types(p, pool, o);

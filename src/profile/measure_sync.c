@@ -11,6 +11,7 @@
 #include "base/wait.h"
 #include "base/world.h"
 #include "hw/gpu_group.h"
+#include "ps/ps.h"
 
 enum { REPEATS = 5 };
 
@@ -115,25 +116,34 @@ enum { ROWS, DENSE, REQUESTS, KINDS };
  * beginning of each bag and half of the ids, in one direction, so half a float in each. Hot
  * rows, which depend on the data, are priced as others. */
 static void sums_of(double n[KINDS], const struct hps_net *net, const struct hps_layer *y,
-                    double mine)
+                    double mine, double number)
 {
     double bags = mine * y->nslot;
 
     n[ROWS] = floor(mine * hps_net_ids_per_example(net, y) / 2 / 2);
-    n[REQUESTS] += bags * y->dim + floor(bags / 2);
+    n[REQUESTS] += bags * y->dim * number + floor(bags / 2);
 }
 
-/* For layer l on type t; the other rank owns half of the rows. A number of bf16 is half a float. */
+/* The floats that a number of a message is worth; GPUs send fp32. */
+static double number_of(const struct hps_storage_opt *storage, enum hps_message kind, bool gpu)
+{
+    return gpu ? 1 : (double)hps_storage_codec(storage, kind)->bytes(1) / sizeof(float);
+}
+
+/* For layer l on type t; the other rank owns half of the rows. */
 static void floats_of(double n[KINDS], const struct hps_profile *p, const struct hps_net *net,
-                      int l, int t, double rows, bool rounded)
+                      int l, int t, double rows, const struct hps_storage_opt *storage)
 {
     const struct hps_layer *y = &net->layer[l];
     double mine = floor(p->batch / 2);
+    bool gpu = p->type[t].gpu;
+    double number = (number_of(storage, HPS_MESSAGE_ROWS, gpu) +
+                     number_of(storage, HPS_MESSAGE_GRADIENTS, gpu)) / 2;
 
-    n[ROWS] = y->table >= 0 ? floor(rows / 2) * y->dim : 0;
-    n[DENSE] = (double)y->nparam / (rounded && !p->type[t].gpu ? 2 : 1);
+    n[ROWS] = y->table >= 0 ? floor(rows / 2) * y->dim * number : 0;
+    n[DENSE] = (double)y->nparam * number_of(storage, HPS_MESSAGE_DENSE, gpu);
     n[REQUESTS] = (double)y->nexchange + mine * (double)y->nexchange_row;
-    if (y->table >= 0 && net->table[y->table].sums && !p->type[t].gpu) sums_of(n, net, y, mine);
+    if (y->table >= 0 && net->table[y->table].sums && !gpu) sums_of(n, net, y, mine, number);
 }
 
 /* Set sync and beta from the seconds of each kind. The traffic of rows is parallel over the
@@ -153,11 +163,12 @@ double hps_measure_transfer_s(struct hps_link k, double bytes)
 }
 
 void hps_measure_sync_link(struct hps_profile *p, const struct hps_net *net, int l, int t,
-                           struct hps_link link, double rows, bool rounded)
+                           struct hps_link link, double rows,
+                           const struct hps_storage_opt *storage)
 {
     double n[KINDS], s[KINDS];
 
-    floats_of(n, p, net, l, t, rows, rounded);
+    floats_of(n, p, net, l, t, rows, storage);
     for (int i = 0; i < KINDS; i++)
         s[i] = hps_measure_transfer_s(link, 8 * n[i]);
     s[DENSE] *= p->batch / p->engine.batch;
@@ -180,21 +191,22 @@ static void measure_one(double s[KINDS], const double n[KINDS], const struct pat
 
 /* For all layers on this rank's type. */
 static void measure_all(double (*s)[KINDS], const struct hps_profile *p, const double *rows,
-                        const struct hps_net *net, int t, bool rounded, struct path *path)
+                        const struct hps_net *net, int t,
+                        const struct hps_storage_opt *storage, struct path *path)
 {
     double n[KINDS];
 
     path->gpus = hps_gpu_group_new(path->dev, path->pair, HPS_DEBUG);
     for (int l = 0; l < net->L; l++) {
-        floats_of(n, p, net, l, t, rows[l * p->T + t], rounded);
+        floats_of(n, p, net, l, t, rows[l * p->T + t], storage);
         measure_one(s[l], n, path, p->batch / p->engine.batch);
     }
     hps_gpu_group_free(path->gpus);
 }
 
 void hps_measure_sync(struct hps_profile *p, const double *rows, const struct hps_net *net,
-                      const struct hps_pool *pool, struct hps_dev *dev, bool rounded,
-                      MPI_Comm world)
+                      const struct hps_pool *pool, struct hps_dev *dev,
+                      const struct hps_storage_opt *storage, MPI_Comm world)
 {
     int me = hps_rank(), t = pool->type_of[me], index = hps_measure_pair_index(pool, me);
     double (*received)[KINDS] = hps_mem_new((size_t)net->L, sizeof *received);
@@ -203,7 +215,7 @@ void hps_measure_sync(struct hps_profile *p, const double *rows, const struct hp
 
     HPS_MPI(MPI_Comm_split(world, index < 0 ? MPI_UNDEFINED : t, me, &pair));
     if (pair != MPI_COMM_NULL) {
-        measure_all(mine, p, rows, net, t, rounded, &(struct path){ pair, 1 - index, dev, NULL });
+        measure_all(mine, p, rows, net, t, storage, &(struct path){ pair, 1 - index, dev, NULL });
         HPS_MPI(MPI_Comm_free(&pair));
     }
     hps_barrier_sleeping(world);

@@ -2,7 +2,6 @@
 #include "ps/storage_opt.h"
 
 #include <math.h>
-#include <string.h>
 
 static const struct hps_field storage_fields[] = {
     { "servers", HPS_REAL, offsetof(struct hps_storage_opt, servers), "0", 0, 1000000, "auto",
@@ -22,8 +21,10 @@ static const struct hps_field storage_fields[] = {
 };
 
 static const struct hps_field message_fields[] = {
-    HPS_CHOICE(hps_storage_opt, dense_gradients, "fp32", "fp32|bf16",
-               "sums over ranks that share no memory; bf16: half the bytes, sums are fp32"),
+    HPS_CHOICE(hps_message_opt, activations, "fp32", "fp32|bf16|fp16",
+               "between stages, and their gradients; half the bytes"),
+    HPS_CHOICE(hps_message_opt, dense, "fp32", "fp32|bf16|fp16",
+               "gradients summed over ranks that share no memory; half the bytes, sums are fp32"),
     { 0 }
 };
 
@@ -37,7 +38,7 @@ enum hps_status hps_storage_bind(struct hps_storage_opt *opt, const struct hps_d
     if (!st && isfinite(opt->servers) && opt->servers != floor(opt->servers))
         st = hps_deck_wrong(storage, "servers", "must be auto or a whole number");
     if (!st) st = hps_item_map(storage, "messages", &messages);
-    if (!st) st = hps_deck_bind(deck, messages, message_fields, NULL, NULL, opt);
+    if (!st) st = hps_deck_bind(deck, messages, message_fields, NULL, NULL, &opt->messages);
     return st;
 }
 
@@ -49,7 +50,11 @@ void hps_storage_print_reference(enum hps_deck_form form)
     hps_deck_print_table(form, true, message_fields);
 }
 
-bool hps_storage_rounds_gradients(const struct hps_storage_opt *opt)
+const struct hps_codec_ops *hps_storage_codec(const struct hps_storage_opt *opt,
+                                              enum hps_message kind)
 {
-    return strcmp(opt->dense_gradients, "bf16") == 0;
+    const char *const word[HPS_MESSAGES] = { [HPS_MESSAGE_ACTIVATIONS] = opt->messages.activations,
+                                             [HPS_MESSAGE_DENSE] = opt->messages.dense };
+
+    return word[kind] ? hps_codec_find(word[kind]) : &hps_codec_fp32;
 }

@@ -40,10 +40,11 @@ static void make_running(struct hps_stage *r, bool served)
 }
 
 /* The pipe to the stage before (side -1) or after (+1); none at the pipeline's end. */
-static enum hps_status make_pipe(struct hps_pipe **pipe, const struct hps_stage *r, int side)
+static enum hps_status make_pipe(struct hps_pipe **pipe, const struct hps_stage *r, int side,
+                                 const struct hps_codec_ops *codec)
 {
     const struct hps_slice *s = r->slice;
-    struct hps_pipe_opt opt = { r->stage, side, { 0 }, r->nslot, s->rows };
+    struct hps_pipe_opt opt = { r->stage, side, { 0 }, r->nslot, s->rows, codec };
 
     if (r->stage + side < 0 || r->stage + side == r->team->S) return HPS_OK;
     hps_net_boundary(s->net, side == 1 ? s->last + 1 : s->first, NULL,
@@ -57,7 +58,7 @@ static enum hps_status make_reduce(struct hps_stage *r, const struct hps_stage_o
     struct hps_slice *s = r->slice;
     bool shares = opt->train->clip <= 0 && hps_slice_has_shares(s) && !opt->served;
     struct hps_reduce_opt how = { .n = s->nparam, .bucket_bytes = BUCKET_BYTES,
-                                  .by_share = shares, .rounded = opt->round_gradients };
+                                  .by_share = shares, .codec = opt->dense };
     enum hps_status st = hps_reduce_new(&r->reduce, s->dev, s->grad, &how,
                                         opt->served ? r->team->replicas : r->team->stage);
 
@@ -80,8 +81,8 @@ enum hps_status hps_stage_new(struct hps_stage *r, const struct hps_net *net,
                                        opt->training };
     enum hps_status st = hps_slice_new(&r->slice, net, dev, &slice_opt);
     if (!st && opt->training) make_running(r, opt->served);
-    if (!st) st = make_pipe(&r->prev, r, -1);
-    if (!st) st = make_pipe(&r->next, r, +1);
+    if (!st) st = make_pipe(&r->prev, r, -1, opt->activations);
+    if (!st) st = make_pipe(&r->next, r, +1, opt->activations);
     if (!st && opt->training) st = make_reduce(r, opt);
     if (!st && team->nreplica > 1 && hps_slice_is_collective(net, g->first, g->last))
         st = hps_stage_collective_new(&r->stage_collective, dev, team->replicas);
@@ -226,4 +227,14 @@ double hps_stage_bytes(const struct hps_stage *r)
     if (r->reduce) bytes += hps_reduce_bytes(r->reduce);
     bytes += hps_stage_collective_bytes(r->stage_collective);
     return bytes;
+}
+
+void hps_stage_count(const struct hps_stage *r, struct hps_message_count count[HPS_MESSAGES])
+{
+    struct hps_message_count *rows = &count[HPS_MESSAGE_ACTIVATIONS];
+    struct hps_message_count *dense = &count[HPS_MESSAGE_DENSE];
+
+    if (r->prev) hps_message_count_add(rows, hps_pipe_count(r->prev), 1);
+    if (r->next) hps_message_count_add(rows, hps_pipe_count(r->next), 1);
+    if (r->reduce) hps_message_count_add(dense, hps_reduce_count(r->reduce), 1);
 }

@@ -26,7 +26,9 @@ static enum hps_status make_stages(struct hps_step *s, struct hps_step_impl *o)
     make_tasks(&o->train, t, o->M, true);
     make_tasks(&o->evaluate, t, o->M, false);
     struct hps_stage_opt opt = { .M = o->M, .rows = rows, .train = o->opt.train,
-                                  .round_gradients = hps_storage_rounds_gradients(o->opt.storage),
+                                  .activations = hps_storage_codec(o->opt.storage,
+                                                                   HPS_MESSAGE_ACTIVATIONS),
+                                  .dense = hps_storage_codec(o->opt.storage, HPS_MESSAGE_DENSE),
                                   .seed = o->opt.seed, .training = o->opt.training,
                                   .served = hps_step_serves_dense(s) };
     for (int i = 0; !st && i < t->nmine; i++)

@@ -104,7 +104,7 @@ close "$(number bf16.json loss)" "$(number fp32.json loss)" $near
 echo '-- dense gradients travel as bf16'
 learn 0 '' 2 '' 2 shared
 shared=$loss
-set -- --set storage.messages.dense_gradients=bf16
+set -- --set storage.messages.dense=bf16
 learn 0 '' 2 '' 2 shared_bf16 "$@"
 [ "$loss" = "$shared" ] || fail "in shared memory sums are rounded: $loss is not $shared"
 export HETERPS_SHARED_MEMORY=0
@@ -121,8 +121,8 @@ awk -v half="$(number apart_bf16/report.json net_bytes)" \
     -v all="$(number apart/report.json net_bytes)" 'BEGIN { exit !(half < 0.75 * all) }' ||
     fail 'bf16 does not save bytes'
 unset HETERPS_SHARED_MEMORY
-learn 65 "storage.messages.dense_gradients=fp8: .*fp32" 1 '' 1 none \
-    --set storage.messages.dense_gradients=fp8
+learn 65 "storage.messages.dense=fp8: .*fp32" 1 '' 1 none \
+    --set storage.messages.dense=fp8
 learn 65 "'row'" 1 '' 1 none --set storage.messages.row=bf16
 
 echo '-- a GPU rounds the same numbers'

@@ -341,7 +341,7 @@ static void train(struct interleaved *x, struct hps_step *step, int r, MPI_Comm 
 static void body(int r, MPI_Comm world, void *arg)
 {
     struct interleaved *x = arg;
-    const struct hps_storage_opt storage = { .file = "", .dense_gradients = "fp32" };
+    const struct hps_storage_opt storage = { .file = "" };
     struct hps_step_opt opt = { &x->train, &storage, x->steps, 1, true };
     struct hps_team *team = NULL;
     struct hps_step *step = NULL;

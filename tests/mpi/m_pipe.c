@@ -1,8 +1,10 @@
 /* m_pipe: a micro-batch sent between stages of any two sizes arrives whole, both ways, with several
  * flights under way, also when ranks have no row of it, and when two ranks, or one with itself,
- * have several boundaries between them; on a card through the host, and as if MPI took its memory.
+ * have several boundaries between them; on a card through the host, and as if MPI took its memory;
+ * encoded, it is rounded as its encoding says, in half the bytes.
  * With the argument `wrong` the receiver expects another
  * step: then the run must end and name both ranks. */
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +24,7 @@ struct side {
     struct hps_pipe *pipe;
     int stage, side;                    /* +1: the next stage is behind it */
     int width[2];
+    const struct hps_codec_ops *codec;
     size_t rows;
     float *out[FLIGHTS], *in[FLIGHTS];
 };
@@ -31,6 +34,17 @@ static float value(const struct side *s, enum hps_way way, long long step, int m
 {
     int before = s->side == 1 ? s->stage : s->stage - 1;
     return (float)((((before * 3 + step) * 5 + m) * 100 + row) * 16 + c) + (way ? 0.5f : 0.0f);
+}
+
+/* As it arrives. */
+static float arrives(const struct hps_codec_ops *codec, float x)
+{
+    uint16_t to;
+
+    if (!hps_codec_converts(codec)) return x;
+    codec->encode(1, 1, &x, &to);
+    codec->decode(1, 1, &to, &x);
+    return x;
 }
 
 /* My rows of micro-batch m, written or checked. */
@@ -46,7 +60,7 @@ static void fill(const struct side *s, enum hps_way way, long long step, int m, 
             float x = value(s, way, step, m, row, c);
             if (!check)
                 *buf = x;
-            else if (*buf != x)
+            else if (*buf != arrives(s->codec, x))
                 HPS_DIE("stage %d way %d step %lld micro-batch %d of %d rows: row %lld, column %d "
                         "is wrong", s->stage, (int)way, step, m, n, row, c);
         }
@@ -91,7 +105,8 @@ static void turn(struct side *s, int nside, long long step, int n)
 
 static void open_side(struct side *s, struct hps_dev *dev, int rows)
 {
-    struct hps_pipe_opt opt = { s->stage, s->side, { s->width[0], s->width[1] }, FLIGHTS, rows };
+    struct hps_pipe_opt opt = { s->stage, s->side, { s->width[0], s->width[1] }, FLIGHTS, rows,
+                                s->codec };
     if (hps_pipe_new(&s->pipe, s->team, dev, &opt) != HPS_OK)
         HPS_DIE("no pipe");
     s->rows = (size_t)rows;
@@ -110,6 +125,13 @@ static void close_side(struct side *s, int n, int rows)
 
     if (n > 2 && (hps_pipe_bytes(s->pipe) > 0) != some)
         HPS_DIE("%g bytes counted", hps_pipe_bytes(s->pipe));
+    const struct hps_message_count *count = hps_pipe_count(s->pipe);
+    bool encodes = hps_codec_converts(s->codec) && some;
+    if ((n > 2 && (count->bytes > 0) != encodes) || count->fp32_bytes != 2 * count->bytes ||
+        count->bytes > hps_pipe_bytes(s->pipe))
+        HPS_DIE("%g of %g bytes counted as encoded", count->bytes, count->fp32_bytes);
+    if (n > 2 && encodes && !(hps_message_error(count) <= s->codec->share))
+        HPS_DIE("%s: an error of %g", s->codec->name, hps_message_error(count));
     hps_pipe_free(s->pipe);
     for (int m = 0; m < FLIGHTS; m++) {
         hps_mem_free(s->out[m]);
@@ -118,7 +140,8 @@ static void close_side(struct side *s, int n, int rows)
 }
 
 /* All boundaries of all my stages at once. */
-static void run(const struct hps_team *team, struct hps_dev *dev, int n, int forward, int backward)
+static void run(const struct hps_team *team, struct hps_dev *dev, int n, int forward, int backward,
+                const struct hps_codec_ops *codec)
 {
     struct side s[2 * HPS_MY_STAGES];
     int rows = (n + FLIGHTS - 1 + team->nreplica - 1) / team->nreplica, nside = 0;
@@ -128,7 +151,8 @@ static void run(const struct hps_team *team, struct hps_dev *dev, int n, int for
             int other = team->my_stage[i] + side;
             if (other < 0 || other == team->S) continue;
             s[nside] = (struct side){ .team = team, .dev = dev, .stage = team->my_stage[i],
-                                      .side = side, .width = { forward, backward } };
+                                      .side = side, .width = { forward, backward },
+                                      .codec = codec };
             open_side(&s[nside++], dev, rows);
         }
     for (long long step = 0; step < STEPS; step++)
@@ -147,8 +171,9 @@ static void run_all(struct hps_plan *plan, const int *stage_of, struct hps_dev *
     if (hps_team_new(&team, plan, stage_of, world) != HPS_OK)
         HPS_DIE("no team");
     for (size_t i = 0; i < sizeof rows / sizeof *rows && team->nmine > 0; i++) {
-        run(team, dev, rows[i], 7, 16);
-        run(team, dev, rows[i], 1, 0);
+        run(team, dev, rows[i], 7, 16, &hps_codec_fp32);
+        run(team, dev, rows[i], 1, 0, &hps_codec_fp32);
+        run(team, dev, rows[i], 7, 16, i % 2 ? &hps_codec_bf16 : &hps_codec_fp16);
     }
     hps_team_free(team);
     hps_plan_free(plan);
@@ -190,7 +215,8 @@ static void expect_wrong(MPI_Comm world, struct hps_dev *dev)
     if (hps_nrank() != 2 || hps_team_new(&team, plan, (int[]){ 0, 1 }, world) != HPS_OK)
         HPS_DIE("two ranks are needed");
     bool front = team->my_stage[0] == 0;
-    struct hps_pipe_opt opt = { team->my_stage[0], front ? 1 : -1, { 2, 0 }, 1, 2 };
+    struct hps_pipe_opt opt = { team->my_stage[0], front ? 1 : -1, { 2, 0 }, 1, 2,
+                                &hps_codec_fp32 };
     if (hps_pipe_new(&pipe, team, dev, &opt) != HPS_OK)
         HPS_DIE("no pipe");
     if (front) {

@@ -116,8 +116,11 @@ static void run(struct hps_dev *dev, size_t n, size_t bucket, size_t piece, MPI_
 
     static int nrun;
     const bool by_share = nrun % 2 == 1, rounded = nrun++ % 4 > 1;
+    const struct hps_codec_ops *codec = !rounded       ? &hps_codec_fp32
+                                        : nrun % 8 < 4 ? &hps_codec_bf16
+                                                       : &hps_codec_fp16;
     const struct hps_reduce_opt opt = { .n = n, .bucket_bytes = bucket, .by_share = by_share,
-                                        .rounded = rounded };
+                                        .codec = codec };
 
     if (hps_reduce_new(&reduce, dev, own, &opt, world) != HPS_OK)
         HPS_DIE("no reduce");
@@ -148,6 +151,8 @@ static void run(struct hps_dev *dev, size_t n, size_t bucket, size_t piece, MPI_
     double k = hps_nrank(), sent = TURNS * 2 * (k - 1) / k * (double)n * (rounds ? 2 : 4);
     if (hps_reduce_bytes(reduce) > 1.000001 * sent || hps_reduce_bytes(reduce) < 0.999999 * sent)
         HPS_DIE("%g bytes counted, not %g", hps_reduce_bytes(reduce), sent);
+    if (hps_reduce_count(reduce)->bytes != (rounds ? hps_reduce_bytes(reduce) : 0))
+        HPS_DIE("%g bytes counted as encoded", hps_reduce_count(reduce)->bytes);
     hps_reduce_free(reduce);
     dev->ops->free(dev, own);
     hps_mem_free(all);

@@ -57,7 +57,7 @@ static void net_close(struct net *x)
     hps_data_close(x->data);
 }
 
-static const struct hps_storage_opt storage = { .file = "", .dense_gradients = "fp32" };
+static const struct hps_storage_opt storage = { .file = "" };
 
 static struct hps_trial_opt opt_of(const struct net *x, int min, int max)
 {

@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "profile/measure_sync.h"
+#include "ps/storage_opt.h"
 #include "tests/lib/toy.h"
 
 static const char deck[] =
@@ -38,6 +39,7 @@ static void each_kind_is_priced(void **state)
         { 0, 2.16e-3, 0 },                              /* 5 items of 4 each way         */
     };
     const struct hps_link link = { 1e-3, 1e6 };
+    const struct hps_storage_opt plain = { .file = "" }, half = { .messages = { .dense = "bf16" } };
     struct toy toy;
 
     (void)state;
@@ -46,7 +48,7 @@ static void each_kind_is_priced(void **state)
     p->batch = 10;
     p->engine.batch = 40;
     for (int l = 0; l < toy.net->L; l++) {
-        hps_measure_sync_link(p, toy.net, l, 1, link, want[l].rows, false);
+        hps_measure_sync_link(p, toy.net, l, 1, link, want[l].rows, &plain);
         double sync_s = p->sync[2 * l + 1], beta = p->beta[2 * l + 1];
         if (fabs(sync_s - want[l].sync_s) > 1e-12 || fabs(beta - want[l].beta) > 1e-12)
             fail_msg("%s: %.9g s, beta %.9g", toy.net->layer[l].name, sync_s, beta);
@@ -54,7 +56,7 @@ static void each_kind_is_priced(void **state)
     /* 16 weights as bf16: 64 bytes there and back, but between GPUs 128 */
     for (int gpu = 0; gpu < 2; gpu++) {
         p->type[1].gpu = gpu;
-        hps_measure_sync_link(p, toy.net, 5, 1, link, 0, true);
+        hps_measure_sync_link(p, toy.net, 5, 1, link, 0, &half);
         double want_s = (gpu ? 2.288e-3 : 2.144e-3) / 4;
         if (fabs(p->sync[2 * 5 + 1] - want_s) > 1e-12)
             fail_msg("%d: %.9g s", gpu, p->sync[2 * 5 + 1]);
@@ -69,6 +71,7 @@ static void each_kind_is_priced(void **state)
 static void sums_are_priced(void **state)
 {
     const struct hps_link link = { 1e-3, 1e6 };
+    const struct hps_storage_opt plain = { .file = "" };
     const double want[2] = { 2.36e-3 + 2.016e-3, 2.16e-3 };
     const double beta[2] = { 2.016e-3 / (2.36e-3 + 2.016e-3), 1 };
     struct toy toy;
@@ -83,7 +86,7 @@ static void sums_are_priced(void **state)
     p->batch = p->engine.batch = 10;
     for (int gpu = 0; gpu < 2; gpu++) {
         p->type[0].gpu = gpu;
-        hps_measure_sync_link(p, toy.net, 0, 0, link, 11, false);
+        hps_measure_sync_link(p, toy.net, 0, 0, link, 11, &plain);
         if (fabs(p->sync[0] - want[gpu]) > 1e-12 || fabs(p->beta[0] - beta[gpu]) > 1e-12)
             fail_msg("%d: %.9g s, beta %.9g", gpu, p->sync[0], p->beta[0]);
     }

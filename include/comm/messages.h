@@ -1,0 +1,39 @@
+/* messages.h - what travels between ranks, by kind: each kind has an encoding (hw/codec.h), and is
+ * counted where that is not fp32. */
+#ifndef HPS_COMM_MESSAGES_H
+#define HPS_COMM_MESSAGES_H
+
+#include "hw/codec.h"
+
+/* Rows of tables and their gradients, between owners and readers; activations and their gradients,
+ * between stages; gradients of dense weights. */
+enum hps_message {
+    HPS_MESSAGE_ROWS,
+    HPS_MESSAGE_GRADIENTS,
+    HPS_MESSAGE_ACTIVATIONS,
+    HPS_MESSAGE_DENSE,
+    HPS_MESSAGES
+};
+extern const char *const hps_message_name[HPS_MESSAGES];
+
+/* What a rank has sent encoded so far. The error is that of one encoding in 16. */
+struct hps_message_count {
+    double bytes, fp32_bytes;   /* as sent; as fp32 would have been                          */
+    double error2, square;      /* sums over numbers x: of (what was made of x - x)^2, of x^2 */
+    long long n;                /* encodings                                                 */
+};
+/* to (rows, codec->bytes(n)) = x (rows, n), encoded by a codec that converts; and count the error.
+ * Local. */
+void hps_message_encode(const struct hps_codec_ops *codec, size_t rows, size_t n, const float *x,
+                        void *to, struct hps_message_count *count);
+/* Rows of n numbers each were sent; a count of what is sent as fp32 stays 0. Local. */
+void hps_message_sent(const struct hps_codec_ops *codec, double rows, size_t n,
+                      struct hps_message_count *count);
+/* to += sign * more. Local. */
+void hps_message_count_add(struct hps_message_count *to, const struct hps_message_count *more,
+                           int sign);
+/* The root mean square of the error, as a share of that of the numbers; NaN: none was measured.
+ * Pure. */
+double hps_message_error(const struct hps_message_count *count);
+
+#endif

@@ -1,0 +1,66 @@
+#!/bin/sh
+# Numbers that travel in half the bytes: each kind of message changes the loss, by no more than its
+# rounding can, on one layout to the same bits each time; where nothing travels, nothing changes.
+. "${srcdir:?}/tests/lib/lib.sh"
+. "$srcdir/tests/lib/data.sh"
+
+# A rounding is of 2^-8 (bf16) or 2^-11 (fp16) of a number at most. What it does to a loss depends
+# on the network; of this one, after 6 steps, half of that.
+bf16=2e-3 fp16=2.5e-4
+
+heterps deck "$srcdir/inputs/ctrdnn.yaml" --set data.test= >full.yaml
+sed 's/buckets: 1000000*1*/buckets: 1001/' full.yaml | awk '
+    /^[a-z]/ { skip = ($1 == "resources:" || $1 == "schedule:") } !skip
+    END { print "resources:\n  - {name: cpu, match: \"*\", price_usd_hour: 1}" }' >small.yaml
+expect 0 '' heterps generate small.yaml --rows 900 --output small.h5
+layers=$(awk '/^[a-z]/ { on = $1 == "model:" } on && /^  - / { n++ } END { print n }' small.yaml)
+
+# learn CODE PATTERN RANKS "CUTS" "UNITS" NAME ARGUMENT...: 6 steps; the loss is in $loss
+learn() {
+    code=$1 pattern=$2 n=$3 name=$6
+    plan_file "$layers" "$4" "$5" >plan.json
+    shift 6
+    expect "$code" "$pattern" ranks "$n" train small.yaml --set schedule.method=file \
+        --set schedule.plan=plan.json --set train.steps=6 --set train.epochs=0 \
+        --set "run.directory=$name" --set data.train=small.h5 --set data.batch=96 \
+        --set run.threads=1 "$@"
+    loss=$(number "$name/report.json" train_loss)
+}
+other() { [ "$1" != "$2" ] || fail "both are $1"; }
+same() { [ "$1" = "$2" ] || fail "$1 is not $2"; }
+
+echo '-- activations'
+cut=$((layers - 4)) key=storage.messages.activations
+learn 0 '' 3 "$cut" '2 1' fp32
+fp32=$loss
+learn 0 '' 3 "$cut" '2 1' bf16 --set $key=bf16
+rounded=$loss
+other "$rounded" "$fp32"
+close "$rounded" "$fp32" $bf16
+learn 0 '' 3 "$cut" '2 1' again --set $key=bf16
+same "$loss" "$rounded"
+learn 0 '' 2 "$cut" '1 1' two --set $key=bf16
+close "$loss" "$rounded" $bf16
+learn 0 '' 3 "$cut" '2 1' fp16 --set $key=fp16
+other "$loss" "$fp32"
+other "$loss" "$rounded"
+close "$loss" "$fp32" $fp16
+learn 0 '' 2 '' 2 uncut
+uncut=$loss
+learn 0 '' 2 '' 2 uncut_bf16 --set $key=bf16
+same "$loss" "$uncut"
+
+# Between the last sum t and the logistic loss log(1 + e^t): a change of t by u |t| at most changes
+# that of an example by u |t| / (1 + e^-t), at most u of the loss where t > 0, u 0.28 elsewhere.
+echo '-- the bound, right before the loss'
+learn 0 '' 2 $((layers - 1)) '1 1' last --set train.steps=1
+exact=$loss
+for codec in bf16 fp16; do
+    learn 0 '' 2 $((layers - 1)) '1 1' last_$codec --set train.steps=1 --set $key=$codec
+    awk -v x="$loss" -v y="$exact" -v u="$([ $codec = bf16 ] && echo 256 || echo 2048)" '
+        BEGIN { d = x - y; exit !((d < 0 ? -d : d) <= (y + 0.28) / u + 1e-7) }' ||
+        fail "$codec: $loss is too far from $exact"
+done
+
+echo '-- refused'
+learn 65 "$key=fp8: .*fp32" 1 '' 1 none --set $key=fp8

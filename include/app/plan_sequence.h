@@ -12,6 +12,7 @@ struct hps_plan_sequence {
     size_t cap;
     struct hps_cursor began;      /* the progress when the last of them began               */
     double sent_bytes;            /* by this rank under the plans before the last           */
+    struct hps_message_count messages[HPS_MESSAGES]; /* what of it was encoded, by kind     */
     double gpu_joules;            /* of its GPU under all of them; NaN: unknown             */
     struct hps_other_load_found other; /* beside all of them                                */
     struct hps_run_counted before; /* this rank's counters when the last of them began       */

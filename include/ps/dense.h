@@ -5,10 +5,12 @@
  * servers. A server has memory for all of them, and updates its share; the first one also has the
  * running states. A channel joins the servers with the ranks of one worker; a step of it is pull,
  * push and, on the servers, apply. Replicas of a stage hold the same gradients and push a part
- * each. */
+ * each. Gradients may travel encoded (hw/codec.h): each is off by codec->share of it at most.
+ * Weights and running states travel as they are. */
 #ifndef HPS_PS_DENSE_H
 #define HPS_PS_DENSE_H
 
+#include "comm/messages.h"
 #include "comm/team.h"
 #include "net/slice.h"
 
@@ -32,11 +34,12 @@ void hps_dense_gather(struct hps_dense_weights *weights, MPI_Comm servers);
 
 struct hps_dense;
 /* comm: of the servers and the ranks of the worker, as hps_team_of makes it. stage (team->nmine):
- * the slices of a rank of the worker, else NULL; weights: on a server, else NULL. All borrowed.
- * Collective over comm. */
+ * the slices of a rank of the worker, else NULL; weights: on a server, else NULL; codec: in which
+ * gradients travel. All borrowed. Collective over comm. */
 struct hps_dense *hps_dense_new(const struct hps_plan *plan, const struct hps_team *team,
                                 int worker, MPI_Comm comm, struct hps_slice *const *stage,
-                                struct hps_dense_weights *weights);
+                                struct hps_dense_weights *weights,
+                                const struct hps_codec_ops *codec);
 void hps_dense_free(struct hps_dense *dense);       /* NULL is fine. Collective over comm */
 
 /* Begin: a server sends its share as it is now; a rank of the worker posts its receives, behind
@@ -60,5 +63,7 @@ long long hps_dense_staleness(const struct hps_dense *dense);
 void hps_dense_hold(struct hps_dense *dense, float scale);
 void hps_dense_apply_held(struct hps_dense_weights *weights, struct hps_update update);
 double hps_dense_bytes(const struct hps_dense *dense);     /* sent by this rank so far */
+/* What of it was encoded; borrowed. */
+const struct hps_message_count *hps_dense_count(const struct hps_dense *dense);
 
 #endif

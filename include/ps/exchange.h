@@ -4,10 +4,16 @@
  *
  * A step is pull_begin, pull_end of each micro-batch, and where one learns: push_begin, push_end,
  * apply. Without a push the rows stay as they are, and the next pull may follow at once. All
- * members make the same calls in the same order, but for rows and grad. */
+ * members make the same calls in the same order, but for rows and grad.
+ *
+ * Messages may be encoded (hw/codec.h): those to members that share no memory with the sender. A
+ * member's own rows, and those of members that share memory, are read as they are. So a row that is
+ * read is off by codec->share of it at most, and the gradient of a row by that share of what each
+ * member adds to it; what is kept, and summed, is fp32. */
 #ifndef HPS_PS_EXCHANGE_H
 #define HPS_PS_EXCHANGE_H
 
+#include "comm/messages.h"
 #include "hw/lookup.h"
 #include "ps/request.h"
 #include "ps/table.h"
@@ -15,13 +21,18 @@
 enum { HPS_EXCHANGE_BUFFERS = 3 }; /* of rows, which one table has in `near` */
 
 struct hps_exchange;
+/* In which encoding messages travel. */
+struct hps_exchange_opt {
+    const struct hps_codec_ops *rows, *gradients;
+};
 /* One table, whose owners are the first members of comm (the request's; MPI_COMM_NULL: alone):
  * owner `part` is member `part`, the others have an empty one. shm: the request's, whose buffers
  * from index * HPS_EXCHANGE_BUFFERS on are this table's; or NULL. Borrows it, the table and the
- * device. Collective over comm. */
+ * device. HPS_DECK, on all members: they are GPUs that exchange by NCCL, which sends fp32, and opt
+ * wants another encoding; the caller says so, and frees it. Collective over comm. */
 enum hps_status hps_exchange_new(struct hps_exchange **ps, struct hps_table *table,
                                  struct hps_dev *dev, struct hps_shm *shm, int index,
-                                 MPI_Comm comm);
+                                 const struct hps_exchange_opt *opt, MPI_Comm comm);
 /* Nothing may be pushed and not ended. Waits until the rows last sent have left. */
 void hps_exchange_free(struct hps_exchange *ps);
 
@@ -61,5 +72,8 @@ bool hps_exchange_arrived(struct hps_exchange *ps);
 /* Let rows and gradients make progress. Never blocks. */
 void hps_exchange_poll(struct hps_exchange *ps);
 double hps_exchange_bytes(const struct hps_exchange *ps); /* sent by this rank so far */
+/* Add what of it was encoded to counts by kind. */
+void hps_exchange_count(const struct hps_exchange *ps,
+                        struct hps_message_count count[HPS_MESSAGES]);
 
 #endif

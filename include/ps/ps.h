@@ -34,7 +34,8 @@ struct hps_ps_opt {
 struct hps_ps;
 /* The tables that stages of this rank read, or that it serves, with rows initialised; none on ranks
  * of other workers than opt's. Collective over team->world; errors (a shard that is too large, keys
- * of layers that cannot be met) are shared. Net, team and device are borrowed. */
+ * of layers that cannot be met, messages to be encoded that travel by NCCL) are shared. Net, team
+ * and device are borrowed. */
 enum hps_status hps_ps_new(struct hps_ps **ps, const struct hps_net *net,
                            const struct hps_plan *plan, const struct hps_team *team,
                            struct hps_dev *dev, const struct hps_ps_opt *opt);
@@ -106,6 +107,8 @@ bool hps_ps_flush(struct hps_ps *ps, struct hps_ps_requests *requests);
 /* Let rows and gradients make progress. Never blocks. */
 void hps_ps_poll(struct hps_ps *ps);
 double hps_ps_bytes(const struct hps_ps *ps);   /* sent by this rank so far, less requests */
+/* Add what of it was encoded to counts by kind. */
+void hps_ps_count(const struct hps_ps *ps, struct hps_message_count count[HPS_MESSAGES]);
 
 /* On a device with memory for some of its rows: those that steps needed so far, those of them that
  * were there already, bytes moved. Local. */

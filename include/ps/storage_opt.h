@@ -7,7 +7,7 @@
 
 /* The encoding in which each kind of message travels. */
 struct hps_message_opt {
-    const char *activations, *dense;
+    const char *rows, *gradients, *activations, *dense;
 };
 
 struct hps_storage_opt {

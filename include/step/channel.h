@@ -23,15 +23,19 @@ struct hps_channel {
 enum hps_status hps_channels_open(struct hps_channel **channel, int *n, const struct hps_net *net,
                                   const struct hps_plan *plan, const struct hps_team *team,
                                   struct hps_dev *dev, const struct hps_ps_opt *opt);
-/* Servers hold the dense weights: stage and weights as of hps_dense_new. Collective over the
+/* Servers hold the dense weights: stage, weights and codec as of hps_dense_new. Collective over the
  * channels. */
 void hps_channels_join_dense(struct hps_channel *channel, int n, const struct hps_plan *plan,
                              const struct hps_team *team, struct hps_slice *const *stage,
-                             struct hps_dense_weights *weights);
+                             struct hps_dense_weights *weights,
+                             const struct hps_codec_ops *codec);
 void hps_channels_close(struct hps_channel *channel, int n);
 
 /* Sent by this rank so far, less requests. Local. */
 double hps_channel_bytes(const struct hps_channel *channel);
+/* Add what of it was encoded to counts by kind. Local. */
+void hps_channel_count(const struct hps_channel *channel,
+                       struct hps_message_count count[HPS_MESSAGES]);
 
 /* The norm of a worker's whole gradient: each rank adds its part; the root of the sum. Begin does
  * not wait; arrived never blocks; end waits. Collective over the channel. */

@@ -24,6 +24,7 @@ struct hps_step {
                                    emulation slept; of a GPU the seconds by its own clock, of
                                    steps that are over, since the host runs ahead          */
     double other_bytes;         /* sent beside the step's own: requests, less evaluations  */
+    struct hps_message_count other_messages[HPS_MESSAGES];  /* encoded: less evaluations   */
     long long updates;          /* of the weights so far, over restarts: whoever loads them
                                    sets it                                                 */
     int lag;                    /* of the loss that hps_step_work returns, equal on all ranks */
@@ -99,5 +100,8 @@ void hps_step_evaluate(struct hps_step *step, struct hps_feeder *feeder,
 /* Bytes that this rank has sent so far; those of requests count once their feeder is freed.
  * Local. */
 double hps_step_bytes(const struct hps_step *step);
+/* What of it was encoded is added to counts by kind, or taken off (sign -1). Local. */
+void hps_step_count(const struct hps_step *step, struct hps_message_count count[HPS_MESSAGES],
+                    int sign);
 
 #endif

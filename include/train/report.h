@@ -2,6 +2,7 @@
 #ifndef HPS_TRAIN_REPORT_H
 #define HPS_TRAIN_REPORT_H
 
+#include "comm/messages.h"
 #include "hw/count.h"
 #include "hw/other_load.h"
 #include "hw/pool.h"
@@ -69,6 +70,8 @@ struct hps_run_start {
 /* Data traffic and energy of the training loop of this start. */
 struct hps_run_traffic {
     double net_bytes;                   /* sent by all ranks                             */
+    const struct hps_codec_ops *codec[HPS_MESSAGES];    /* NULL: fp32                    */
+    struct hps_message_count messages[HPS_MESSAGES];    /* encoded, of all ranks         */
     double tier_hits;                   /* share of needed rows that were in GPU memory; NaN: all */
     double tier_bytes;                  /* moved between GPU and host memory             */
     double gpu_joules;                  /* of the GPUs; NaN: unknown                     */

@@ -204,7 +204,8 @@ static void open_way(struct bench *b, bool shared)
     b->shm = hps_shm_new(true, NBUFFER, dim, b->world);
     if (shared != (b->shm != NULL) || hps_table_new(&b->table, &b->net, 0, &b->dev, &own) ||
         hps_request_new(&b->request, &use, b->rows, 1, &b->dev, b->shm, b->world) ||
-        hps_exchange_new(&b->exchange, b->table, &b->dev, b->shm, 0, b->world))
+        hps_exchange_new(&b->exchange, b->table, &b->dev, b->shm, 0,
+                         &(struct hps_exchange_opt){ &hps_codec_fp32, &hps_codec_fp32 }, b->world))
         HPS_DIE("ranks share no memory, or there is no table");
     b->versions.of = hps_mem_new((size_t)b->table->nrow, sizeof *b->versions.of);
 }

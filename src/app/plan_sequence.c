@@ -120,6 +120,7 @@ static enum hps_status change_plan(struct hps_plan_sequence *c, struct hps_job *
 
     hps_region_enter(HPS_REGION_CHECKPOINT, 0);
     c->sent_bytes += hps_step_bytes(j->step);
+    hps_step_count(j->step, c->messages, 1);
     enum hps_status st = adopt(j, cursor, change);
     hps_region_leave(HPS_REGION_CHECKPOINT);
     l->never = false; /* old checkpoints were removed */

@@ -79,6 +79,23 @@ static void add_tiers(const struct hps_job *j, struct hps_report_input *f)
     f->traffic.tier_bytes = all[2];
 }
 
+/* What was encoded, by all ranks under all plans. */
+static void add_messages(const struct hps_job *j, const struct hps_plan_sequence *sequence,
+                         struct hps_report_input *f)
+{
+    struct hps_message_count *all = f->traffic.messages;
+
+    memcpy(all, sequence->messages, sizeof sequence->messages);
+    hps_step_count(j->step, all, 1);
+    for (int kind = 0; kind < HPS_MESSAGES; kind++) {
+        double sum[] = { all[kind].bytes, all[kind].fp32_bytes, all[kind].error2,
+                         all[kind].square };
+        HPS_MPI(MPI_Allreduce(MPI_IN_PLACE, sum, 4, MPI_DOUBLE, MPI_SUM, j->world));
+        all[kind] = (struct hps_message_count){ sum[0], sum[1], sum[2], sum[3], 0 };
+        f->traffic.codec[kind] = hps_storage_codec(&j->o.storage, (enum hps_message)kind);
+    }
+}
+
 /* The energy of the GPUs, each counted once. */
 static void add_joules(const struct hps_job *j, double mine, struct hps_report_input *f)
 {
@@ -173,6 +190,7 @@ static enum hps_status report(struct hps_job *j, const struct hps_loop *l,
     HPS_MPI(MPI_Allreduce(&bytes, &all, 1, MPI_DOUBLE, MPI_SUM, j->world));
     if (c->step == 0) f.done.train_loss = NAN;
     f.traffic.net_bytes = all;
+    add_messages(j, sequence, &f);
     add_tiers(j, &f);
     add_joules(j, sequence->gpu_joules, &f);
     f.start.bubble = bubble_of(j, n > 0 ? sequence->epoch[n - 1].seconds : 0);

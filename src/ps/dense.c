@@ -96,6 +96,7 @@ struct piece {
     int part;                           /* stage, by hps_team_part                */
     size_t first, end, push, push_end;
     size_t base;                        /* where the stage begins in all weights  */
+    unsigned char *code;                /* its gradients encoded; NULL: as fp32   */
 };
 
 /* Running states of a stage, which the first server has. */
@@ -121,7 +122,10 @@ struct hps_dense {
     float *out, *in;                    /* of a server: copies of its share, gradients; of a
                                            rank of a GPU: weights and gradients in host memory */
     long long version;                  /* of a server: at the pull               */
+    const struct hps_codec_ops *codec;  /* of gradients                           */
+    bool coded;                         /* of a server: they are to be decoded    */
     double bytes;
+    struct hps_message_count count;
 };
 
 /* The ranks in comm of n ranks of the world. To free. */
@@ -179,6 +183,8 @@ static void add(struct hps_dense *d, const struct hps_net *net, const struct hps
     x.peer = peer;
     x.part = part;
     x.tag = part * NTAG + TAG_WEIGHTS;
+    if (x.end > x.first && hps_codec_converts(d->codec))
+        x.code = hps_mem_new(d->codec->bytes(x.push_end - x.push), sizeof *x.code);
     if (x.end > x.first) d->piece[d->npiece++] = x;
     if (j > 0 || r1 == r0) return;
     d->states[d->nstates++] = (struct states){
@@ -210,13 +216,15 @@ static void list(struct hps_dense *d, const struct hps_net *net, const struct hp
 
 struct hps_dense *hps_dense_new(const struct hps_plan *plan, const struct hps_team *team,
                                 int worker, MPI_Comm comm, struct hps_slice *const *stage,
-                                struct hps_dense_weights *weights)
+                                struct hps_dense_weights *weights,
+                                const struct hps_codec_ops *codec)
 {
     struct hps_dense *d = hps_mem_new(1, sizeof *d);
     size_t floats = 0;
 
     HPS_MPI(MPI_Comm_dup(comm, &d->comm));
     d->weights = weights;
+    d->codec = codec;
     for (int i = 0; i < team->nmine && stage; i++) {
         d->stage[i] = stage[i];
         floats += stage[i]->dev->host ? 0 : stage[i]->nparam;
@@ -236,6 +244,8 @@ void hps_dense_free(struct hps_dense *d)
         hps_mem_free(d->states[i].pair);
         hps_mem_free(d->states[i].value);
     }
+    for (int i = 0; i < d->npiece; i++)
+        hps_mem_free(d->piece[i].code);
     hps_mem_free(d->piece);
     hps_mem_free(d->states);
     hps_mem_free(d->request);
@@ -271,7 +281,8 @@ static void send(struct hps_dense *d, const void *from, size_t n, MPI_Datatype t
 {
     assert(n <= INT_MAX);
     HPS_MPI(MPI_Isend(from, (int)n, type, peer, tag, d->comm, &d->request[d->nrequest++]));
-    d->bytes += (double)n * (type == MPI_FLOAT ? sizeof(float) : sizeof(double));
+    size_t bytes = type == MPI_BYTE ? 1 : type == MPI_FLOAT ? sizeof(float) : sizeof(double);
+    d->bytes += (double)(n * bytes);
 }
 
 static void receive(struct hps_dense *d, void *to, size_t n, MPI_Datatype type, int peer, int tag)
@@ -280,11 +291,30 @@ static void receive(struct hps_dense *d, void *to, size_t n, MPI_Datatype type, 
     HPS_MPI(MPI_Irecv(to, (int)n, type, peer, tag, d->comm, &d->request[d->nrequest++]));
 }
 
+/* The gradients of a piece. */
+static void move_coded(struct hps_dense *d, const struct piece *x)
+{
+    size_t n = x->push_end - x->push, bytes = d->codec->bytes(n);
+
+    if (n == 0) return;
+    if (d->weights) {
+        receive(d, x->code, bytes, MPI_BYTE, x->peer, x->tag);
+        return;
+    }
+    hps_message_encode(d->codec, 1, n, memory_of(d, x, PUSH), x->code, &d->count);
+    hps_message_sent(d->codec, 1, n, &d->count);
+    send(d, x->code, bytes, MPI_BYTE, x->peer, x->tag);
+}
+
 static void move(struct hps_dense *d, enum kind kind)
 {
     bool sends = (kind == PULL) == (d->weights != NULL);
 
     for (const struct piece *x = d->piece; x < d->piece + d->npiece; x++) {
+        if (kind == PUSH && x->code) {
+            move_coded(d, x);
+            continue;
+        }
         float *at = memory_of(d, x, kind);
         size_t n = kind == PULL ? x->end - x->first : x->push_end - x->push;
         if (n > 0 && sends) send(d, at, n, MPI_FLOAT, x->peer, x->tag);
@@ -358,6 +388,7 @@ void hps_dense_push_begin(struct hps_dense *d, double *const *running)
     for (struct states *x = d->states; x < d->states + d->nstates && !d->weights; x++)
         if (x->pushes) memcpy(x->pair, running[x->part], 2 * x->n * sizeof *x->pair);
     move(d, PUSH);
+    d->coded = d->weights && hps_codec_converts(d->codec);
 }
 
 void hps_dense_push_end(struct hps_dense *d)
@@ -374,7 +405,12 @@ void hps_dense_push_end(struct hps_dense *d)
 
 bool hps_dense_arrived(struct hps_dense *d)
 {
-    return hps_wait_arrived(d->nrequest, d->request, false);
+    if (!hps_wait_arrived(d->nrequest, d->request, false)) return false;
+    for (const struct piece *x = d->piece; x < d->piece + d->npiece && d->coded; x++)
+        if (x->push_end > x->push)
+            d->codec->decode(1, x->push_end - x->push, x->code, memory_of(d, x, PUSH));
+    d->coded = false;
+    return true;
 }
 
 double hps_dense_norm2(const struct hps_dense *d)
@@ -382,6 +418,7 @@ double hps_dense_norm2(const struct hps_dense *d)
     const struct hps_dense_weights *w = d->weights;
     double sum = 0;
 
+    assert(!d->coded);
     w->slice->dev->ops->dense->norm2(w->slice->dev, w->end - w->first, d->in, &sum);
     return sum;
 }
@@ -398,6 +435,7 @@ void hps_dense_hold(struct hps_dense *d, float scale)
     size_t n = w->end - w->first;
     float *grad = s->grad + w->first;
 
+    assert(!d->coded);
     for (size_t i = 0; i < n; i++)
         grad[i] = (w->held > 0 ? grad[i] : 0) + scale * d->in[i];
     w->held++;
@@ -418,4 +456,9 @@ void hps_dense_apply_held(struct hps_dense_weights *w, struct hps_update update)
 double hps_dense_bytes(const struct hps_dense *d)
 {
     return d->bytes;
+}
+
+const struct hps_message_count *hps_dense_count(const struct hps_dense *d)
+{
+    return &d->count;
 }

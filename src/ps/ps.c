@@ -37,7 +37,9 @@ static double bytes_of_row(const struct hps_ps *p, int g)
     double bytes = sizeof(int);
 
     for (int i = 0; i < p->ntable; i++)
-        if (p->table[i].group == g) bytes += 2.0 * p->table[i].table->dim * sizeof(float);
+        if (p->table[i].group == g)
+            bytes += (double)(p->codec.rows->bytes((size_t)p->table[i].table->dim) +
+                              p->codec.gradients->bytes((size_t)p->table[i].table->dim));
     return bytes;
 }
 
@@ -250,6 +252,12 @@ double hps_ps_bytes(const struct hps_ps *p)
     for (int i = 0; i < p->ntable; i++)
         bytes += hps_exchange_bytes(p->table[i].exchange);
     return bytes;
+}
+
+void hps_ps_count(const struct hps_ps *p, struct hps_message_count count[HPS_MESSAGES])
+{
+    for (int i = 0; i < p->ntable; i++)
+        hps_exchange_count(p->table[i].exchange, count);
 }
 
 struct hps_ps_staged hps_ps_staged(const struct hps_ps *p)

@@ -51,6 +51,7 @@ struct hps_ps {
     int ntable, ngroup;                 /* those whose rows I read, or own a part of: readers own
                                            them where there are no dedicated servers             */
     MPI_Comm servers;                   /* dedicated ones; owned; NULL: none, or I am not one    */
+    struct hps_exchange_opt codec;      /* in which rows and gradients travel                    */
     bool versioned;                     /* a server of workers that are not synchronous          */
     struct hps_staleness staleness;     /* of the gradients of rows that it applied              */
     int M;                              /* of the step under way                                 */

@@ -241,17 +241,19 @@ static void make_shm(struct hps_ps *s, struct hps_dev *dev)
     hps_mem_free(dim);
 }
 
-/* Make the exchanges of the tables, which have consecutive buffers of their group's shared memory.
- * Collective over the groups. */
+/* Make the exchanges of the tables, which have consecutive buffers of their group's shared memory;
+ * all of them, whichever is refused. Collective over the groups. */
 static enum hps_status make_exchanges(struct hps_ps *s, struct hps_dev *dev)
 {
     int *next = hps_mem_new((size_t)s->ngroup, sizeof *next);
     enum hps_status st = HPS_OK;
 
-    for (int i = 0; !st && i < s->ntable; i++) {
+    for (int i = 0; i < s->ntable; i++) {
         struct hps_ps_table *t = &s->table[i];
         const struct hps_ps_group *g = &s->group[t->group];
-        st = hps_exchange_new(&t->exchange, t->table, dev, g->shm, next[t->group]++, g->comm);
+        enum hps_status one = hps_exchange_new(&t->exchange, t->table, dev, g->shm,
+                                               next[t->group]++, &s->codec, g->comm);
+        if (one) st = one;
         if (!st && !g->index && !g->sums && t->table->nrow > 0)
             hps_exchange_read_in_place(t->exchange);
         if (!st && g->sums && t->table->part == 0 && t->table->parts > 1)
@@ -259,6 +261,19 @@ static enum hps_status make_exchanges(struct hps_ps *s, struct hps_dev *dev)
                         t->table->shape->name, t->table->parts);
     }
     hps_mem_free(next);
+    return st;
+}
+
+/* The same of all ranks, one of which says why it is refused. Collective over team->world. */
+static enum hps_status make_exchanges_of_all(struct hps_ps *s, struct hps_dev *dev)
+{
+    enum hps_status st = hps_agree(s->team->world, make_exchanges(s, dev));
+    int me;
+
+    HPS_MPI(MPI_Comm_rank(s->team->world, &me));
+    if (st && me == 0)
+        HPS_SAY_ALL(HPS_ERROR, "storage.messages: rows %s, gradients %s: GPUs that exchange rows "
+                    "by NCCL send fp32", s->codec.rows->name, s->codec.gradients->name);
     return st;
 }
 
@@ -339,6 +354,8 @@ enum hps_status hps_ps_new(struct hps_ps **out, const struct hps_net *net,
                           .servers = MPI_COMM_NULL,
                           .dev = dev,
                           .train = opt->train,
+                          .codec = { hps_storage_codec(opt->storage, HPS_MESSAGE_ROWS),
+                                     hps_storage_codec(opt->storage, HPS_MESSAGE_GRADIENTS) },
                           .versioned = team->serves && opt->worker != HPS_TEAM_ALL_WORKERS };
     s->group = hps_mem_new((size_t)net->ntable, sizeof *s->group);
     s->table = hps_mem_new((size_t)net->ntable, sizeof *s->table);
@@ -354,7 +371,7 @@ enum hps_status hps_ps_new(struct hps_ps **out, const struct hps_net *net,
     if (!st && s->versioned) hold_versions(s);
     if (!st) make_staging(s, dev);
     if (!st) make_shm(s, dev);
-    if (!st) st = make_exchanges(s, dev);
+    if (!st) st = make_exchanges_of_all(s, dev);
     if (st) {
         hps_ps_free(s);
         s = NULL;

@@ -21,6 +21,10 @@ static const struct hps_field storage_fields[] = {
 };
 
 static const struct hps_field message_fields[] = {
+    HPS_CHOICE(hps_message_opt, rows, "fp32", "fp32|bf16|fp16",
+               "of tables, from owners to readers that share no memory with them; half the bytes"),
+    HPS_CHOICE(hps_message_opt, gradients, "fp32", "fp32|bf16|fp16",
+               "of these rows, from readers to owners; half the bytes, sums are fp32"),
     HPS_CHOICE(hps_message_opt, activations, "fp32", "fp32|bf16|fp16",
                "between stages, and their gradients; half the bytes"),
     HPS_CHOICE(hps_message_opt, dense, "fp32", "fp32|bf16|fp16",
@@ -53,8 +57,11 @@ void hps_storage_print_reference(enum hps_deck_form form)
 const struct hps_codec_ops *hps_storage_codec(const struct hps_storage_opt *opt,
                                               enum hps_message kind)
 {
-    const char *const word[HPS_MESSAGES] = { [HPS_MESSAGE_ACTIVATIONS] = opt->messages.activations,
-                                             [HPS_MESSAGE_DENSE] = opt->messages.dense };
+    const struct hps_message_opt *m = &opt->messages;
+    const char *const word[HPS_MESSAGES] = { [HPS_MESSAGE_ROWS] = m->rows,
+                                             [HPS_MESSAGE_GRADIENTS] = m->gradients,
+                                             [HPS_MESSAGE_ACTIVATIONS] = m->activations,
+                                             [HPS_MESSAGE_DENSE] = m->dense };
 
     return word[kind] ? hps_codec_find(word[kind]) : &hps_codec_fp32;
 }

@@ -36,11 +36,11 @@ enum hps_status hps_channels_open(struct hps_channel **out, int *n, const struct
 
 void hps_channels_join_dense(struct hps_channel *c, int n, const struct hps_plan *plan,
                              const struct hps_team *team, struct hps_slice *const *stage,
-                             struct hps_dense_weights *weights)
+                             struct hps_dense_weights *weights, const struct hps_codec_ops *codec)
 {
     for (int i = 0; i < n; i++)
         c[i].dense = hps_dense_new(plan, team, team->serves ? i : team->worker, c[i].comm, stage,
-                                   weights);
+                                   weights, codec);
 }
 
 void hps_channels_close(struct hps_channel *c, int n)
@@ -59,6 +59,14 @@ void hps_channels_close(struct hps_channel *c, int n)
 double hps_channel_bytes(const struct hps_channel *c)
 {
     return hps_ps_bytes(c->ps) + (c->dense ? hps_dense_bytes(c->dense) : 0);
+}
+
+void hps_channel_count(const struct hps_channel *c, struct hps_message_count count[HPS_MESSAGES])
+{
+    struct hps_message_count *dense = &count[HPS_MESSAGE_DENSE];
+
+    hps_ps_count(c->ps, count);
+    if (c->dense) hps_message_count_add(dense, hps_dense_count(c->dense), 1);
 }
 
 void hps_channel_norm_begin(struct hps_channel *c, double norm2)

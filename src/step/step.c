@@ -2,6 +2,7 @@
  * asked; activations and gradients travel while the next micro-batch computes; the update waits for
  * all sums. */
 #include <math.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/mpi_check.h"
@@ -351,6 +352,26 @@ void hps_step_evaluate(struct hps_step *s, struct hps_feeder *feeder, const stru
     drain(s);
     for (int i = 0; i < s->team->nmine; i++)
         hps_metric_add_loss(metric, hps_slice_loss(s->stage[i].slice));
+}
+
+static void count_all(const struct hps_step *s, struct hps_message_count count[HPS_MESSAGES])
+{
+    for (int i = 0; i < s->team->nmine; i++)
+        hps_stage_count(&s->stage[i], count);
+    for (int i = 0; i < s->nchannel; i++)
+        hps_channel_count(&s->channel[i], count);
+    if (s->nchannel == 0) hps_ps_count(s->ps, count);
+}
+
+void hps_step_count(const struct hps_step *s, struct hps_message_count count[HPS_MESSAGES],
+                    int sign)
+{
+    struct hps_message_count all[HPS_MESSAGES];
+
+    memcpy(all, s->other_messages, sizeof all);
+    count_all(s, all);
+    for (int kind = 0; kind < HPS_MESSAGES; kind++)
+        hps_message_count_add(&count[kind], &all[kind], sign);
 }
 
 double hps_step_bytes(const struct hps_step *s)

@@ -91,7 +91,8 @@ static enum hps_status make_dense(struct hps_step *s, const struct hps_step_opt 
         slice[i] = s->stage[i].slice;
     if (s->team->serves)
         st = hps_dense_weights_new(&s->weights, s->net, s->team, s->dev, opt->train, opt->seed);
-    hps_channels_join_dense(s->channel, s->nchannel, s->plan, s->team, slice, s->weights);
+    hps_channels_join_dense(s->channel, s->nchannel, s->plan, s->team, slice, s->weights,
+                            hps_storage_codec(opt->storage, HPS_MESSAGE_DENSE));
     return st;
 }
 

@@ -72,9 +72,11 @@ enum hps_status hps_evaluate(struct hps_step *s, const struct hps_data *data,
     struct hps_steps steps = hps_steps_of(data->N, opt->batch, opt->microbatches, 1, 0);
     struct hps_order order = hps_order_of(data->N, false, 0);
     double busy_s = s->busy_s, bytes = hps_step_bytes(s);
+    struct hps_message_count messages[HPS_MESSAGES] = { { 0 } };
     struct hps_feeder *feeder;
 
     steps.W = s->team->W;
+    hps_step_count(s, messages, 1);
     hps_watch_phase("the evaluation", 0);
     hps_metric_clear(metric);
     hps_metric_of(metric, s->net->layer[s->net->L - 1].score);
@@ -92,6 +94,9 @@ enum hps_status hps_evaluate(struct hps_step *s, const struct hps_data *data,
     hps_watch_phase(NULL, 0);
     s->busy_s = busy_s;
     s->other_bytes -= hps_step_bytes(s) - bytes;
+    hps_step_count(s, messages, -1);
+    for (int kind = 0; kind < HPS_MESSAGES; kind++)
+        hps_message_count_add(&s->other_messages[kind], &messages[kind], 1);
     return st;
 }
 

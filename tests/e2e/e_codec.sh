@@ -62,5 +62,82 @@ for codec in bf16 fp16; do
         fail "$codec: $loss is too far from $exact"
 done
 
+# has NAME KIND KEY: a number of a kind of messages in a report
+has() {
+    sed -n '/^ "messages": \[/,/^ \]/p' "$1/report.json" |
+        awk -v kind="\"$2\"," -v key="\"$3\":" '
+            $1 == "\"kind\":" { on = $2 == kind } on && $1 == key { print $2 + 0 }'
+}
+# halved NAME KIND: it travelled in half of the bytes, off by no more than its encoding says
+halved() {
+    awk -v bytes="$(has "$1" "$2" bytes)" -v fp32="$(has "$1" "$2" fp32_bytes)" \
+        -v error="$(has "$1" "$2" error)" \
+        'BEGIN { exit !(bytes > 0 && fp32 == 2 * bytes && error > 0 && error < 1 / 256) }' ||
+        fail "$1: $2 are not halved"
+    grep -q "^messages: $2 as " out || fail "$1: the table lacks $2"
+}
+
+echo '-- rows and their gradients, between ranks that share no memory'
+set -- --set storage.messages.rows=bf16 --set storage.messages.gradients=bf16
+learn 0 '' 2 '' 2 shared "$@"
+same "$loss" "$uncut"
+[ "$(has shared rows bytes)" = 0 ] || fail 'rows are encoded in shared memory'
+export HETERPS_SHARED_MEMORY=0
+learn 0 '' 2 '' 2 apart
+apart=$loss
+learn 0 '' 2 '' 2 apart_bf16 "$@"
+rounded=$loss
+halved apart_bf16 rows
+halved apart_bf16 gradients
+other "$rounded" "$apart"
+close "$rounded" "$apart" $bf16
+learn 0 '' 2 '' 2 apart_again "$@"
+same "$loss" "$rounded"
+learn 0 '' 2 '' 2 apart_fp16 --set storage.messages.rows=fp16 --set storage.messages.gradients=fp16
+close "$loss" "$apart" $fp16
+awk -v less="$(number apart_bf16/report.json net_bytes)" \
+    -v all="$(number apart/report.json net_bytes)" \
+    -v rows="$(has apart_bf16 rows bytes)" -v gradients="$(has apart_bf16 gradients bytes)" '
+    BEGIN { d = all - less - rows - gradients; exit !(d > -1 && d < 1) }' ||
+    fail 'what was saved is missing in net_bytes'
+unset HETERPS_SHARED_MEMORY
+for hosts in 2 3; do
+    HETERPS_SHARED_RANKS=$hosts
+    export HETERPS_SHARED_RANKS
+    learn 0 '' 4 '' 4 "hosts_of_$hosts" "$@" --set storage.messages.dense=bf16
+    unset HETERPS_SHARED_RANKS
+    close "$loss" "$apart" $bf16
+    halved "hosts_of_$hosts" dense
+done
+
+echo '-- servers; workers that do not wait for each other'
+export HETERPS_SHARED_MEMORY=0
+served='--set storage.servers=1'
+# shellcheck disable=SC2086 # words
+{
+    learn 0 '' 3 '' 2 served $served
+    close "$loss" "$apart" 1e-4
+    served_loss=$loss
+    learn 0 '' 3 '' 2 served_bf16 $served "$@"
+    close "$loss" "$served_loss" $bf16
+    halved served_bf16 rows
+    for how in ssp asp hybrid; do
+        async="$served --set train.synchronization=$how"
+        [ $how = asp ] || async="$async --set train.staleness=1"
+        learn 0 '' 2 '' 1 $how $async
+        exact=$loss
+        learn 0 '' 2 '' 1 ${how}_bf16 $async "$@" --set storage.messages.dense=bf16
+        close "$loss" "$exact" $bf16
+        other "$loss" "$exact"
+        for kind in rows gradients $([ $how = hybrid ] || echo dense); do
+            halved ${how}_bf16 $kind
+        done
+    done
+}
+unset HETERPS_SHARED_MEMORY
+
 echo '-- refused'
 learn 65 "$key=fp8: .*fp32" 1 '' 1 none --set $key=fp8
+learn 65 'storage.messages.rows=int8: .*fp32' 1 '' 1 none --set storage.messages.rows=int8
+learn 65 "'idz'" 1 '' 1 none --set storage.messages.idz=delta
+verdict

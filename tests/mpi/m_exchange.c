@@ -3,7 +3,9 @@
  * same, and a repetition of the run gives the same bits. So do tables of which bags' partial sums
  * are pulled, and these sums are those of the twin's rows. Whether all members own rows or some of
  * them do, and whether rows travel as messages, through memory that ranks share, or, where each
- * rank has a card of its own (m_gpu_group_ps), between them. */
+ * rank has a card of its own (m_gpu_group_exchange), between them. Encoded, they are off by no more
+ * than what the encoding changes: a row by what its gradients were changed in all steps so far,
+ * times the rate, and once more as it travels; cards that exchange by NCCL refuse. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +23,8 @@ enum { DIM = 5, STEPS = HPS_REQUEST_BUFFERS + 3, M = 3 };
 
 struct twin {
     double row[IDS_ROWS][DIM], state[IDS_ROWS][DIM], grad[IDS_ROWS][DIM];
+    double size[IDS_ROWS][DIM]; /* sums of the magnitudes that gradients are of */
+    double slack[IDS_ROWS][DIM];    /* what rounded gradients changed of a row  */
 };
 
 struct world {
@@ -30,6 +34,9 @@ struct world {
     bool silent;                /* odd members read nothing */
     bool in_place;                  /* rows are read in the table, where one can */
     bool defer;                 /* gradients are said as sums, where one can */
+    struct hps_exchange_opt codec;
+    bool encodes;               /* what travels can be encoded */
+    double share;               /* of a number that this may change */
     bool sums;                  /* owners give partial sums of bags: all ids of one push the same */
     struct ids ids;
     struct hps_net net;
@@ -60,9 +67,10 @@ static int example_of(const struct hps_layer *l, const struct hps_batch *b, int 
     return e;
 }
 
-/* What all members add in a step, and the rule, in double. Returns the sum of squares. */
+/* What all members add in a step, and the rule, in double. Returns the sum of squares, and what
+ * rounded gradients may change of it. */
 static double learn(const struct world *w, struct twin *t, long long step,
-                    const struct hps_rule *rule)
+                    const struct hps_rule *rule, double *slack)
 {
     static bool hit[IDS_ROWS];
     struct ids_batch own;
@@ -70,6 +78,8 @@ static double learn(const struct world *w, struct twin *t, long long step,
     double norm2 = 0;
 
     memset(t->grad, 0, sizeof t->grad);
+    memset(t->size, 0, sizeof t->size);
+    *slack = 0;
     memset(hit, 0, sizeof hit);
     for (int r = 0; r < w->R; r++)
         for (int m = 0; m < M && reads(w, r); m++) {
@@ -80,14 +90,19 @@ static double learn(const struct world *w, struct twin *t, long long step,
                         long long row = ids_row(w->ids.use[j], &b, i, n);
                         int who = w->sums ? example_of(w->ids.use[j], &b, i, n) : n;
                         hit[row] = true;
-                        for (int c = 0; c < DIM; c++)
-                            t->grad[row][c] += (double)push(step, r, m, j, i, who, c);
+                        for (int c = 0; c < DIM; c++) {
+                            double x = (double)push(step, r, m, j, i, who, c);
+                            t->grad[row][c] += x;
+                            t->size[row][c] += fabs(x);
+                        }
                     }
         }
     for (int row = 0; row < IDS_ROWS; row++)
         for (int c = 0; c < DIM && hit[row]; c++) {
-            double g = t->grad[row][c];
+            double g = t->grad[row][c], off = w->share * t->size[row][c];
             norm2 += g * g;
+            *slack += 2 * fabs(g) * off + off * off;
+            t->slack[row][c] += (double)rule->lr * off;
             t->state[row][c] += g * g;
             t->row[row][c] -= (double)rule->lr * g / (rule->kind == HPS_RULE_SGD ? 1 :
                               sqrt(t->state[row][c]) + (double)rule->eps);
@@ -111,6 +126,14 @@ static int *index_of(const struct world *w, const struct hps_lookup *lookup)
     return copy_of(w, lookup->of.index, lookup->nid * sizeof(int));
 }
 
+/* How far a row may be off: fp32 by 1e-5 of numbers near 1. */
+static double limit(const struct world *w, const struct twin *t, long long row, int c)
+{
+    double slack = t->slack[row][c];
+
+    return 1e-5 + slack + w->share * (fabs(t->row[row][c]) + slack);
+}
+
 static void check_rows(const struct world *w, const struct twin *t,
                        const struct hps_request_step *s, long long step, int m,
                        const struct hps_exchange *ps)
@@ -131,8 +154,9 @@ static void check_rows(const struct world *w, const struct twin *t,
             for (int n = 0; n < ids_count(w->ids.use[j], &b, i); n++, index++)
                 for (int c = 0; c < DIM; c++) {
                     const float *row = hps_lookup_row(&lookup.rows, *index, DIM);
-                    double want = t->row[ids_row(w->ids.use[j], &b, i, n)][c];
-                    if (fabs((double)row[c] - want) > 1e-5)     /* of numbers near 1 */
+                    long long at = ids_row(w->ids.use[j], &b, i, n);
+                    double want = t->row[at][c];
+                    if (fabs((double)row[c] - want) > limit(w, t, at, c))
                         HPS_DIE("step %lld row %lld: %.9g, not %.9g", step,
                                 ids_row(w->ids.use[j], &b, i, n),
                                 (double)row[c], want);
@@ -163,7 +187,7 @@ static void check_sums(const struct world *w, const struct twin *t,
                        const struct hps_request_step *s, long long step, int m,
                        const struct hps_exchange *ps)
 {
-    static double want[MAX_IDS_B][DIM];
+    static double want[MAX_IDS_B][DIM], off[MAX_IDS_B][DIM];
     struct hps_lookup located = { 0 };
     struct ids_batch own;
     struct hps_batch b;
@@ -176,15 +200,19 @@ static void check_sums(const struct world *w, const struct twin *t,
         const struct hps_lookup *lookup = &s->lookup[m * IDS_LAYERS + j];
         for (int i = 0; i < l->nslot; i++) {
             memset(want, 0, sizeof want);
+            memset(off, 0, sizeof off);
             for (int n = 0; n < ids_count(l, &b, i); n++)
-                for (int c = 0; c < DIM; c++)
-                    want[example_of(l, &b, i, n)][c] += t->row[ids_row(l, &b, i, n)][c];
+                for (int c = 0; c < DIM; c++) {
+                    long long at = ids_row(l, &b, i, n);
+                    want[example_of(l, &b, i, n)][c] += t->row[at][c];
+                    off[example_of(l, &b, i, n)][c] += limit(w, t, at, c) - 1e-5;
+                }
             for (int e = 0; e < b.B; e++)
                 for (int c = 0; c < DIM; c++) {
                     double sum = 0;
                     for (int k = 0; k < nplace_of(lookup, i * b.B + e); k++)
                         sum += (double)rows[place_of(lookup, i * b.B + e, k) * DIM + c];
-                    if (fabs(sum - want[e][c]) > 1e-5)
+                    if (fabs(sum - want[e][c]) > 1e-5 + off[e][c])
                         HPS_DIE("step %lld, slot %d of layer %d, example %d: %.9g, not %.9g", step,
                                 i, j, e, sum, want[e][c]);
                 }
@@ -287,9 +315,9 @@ static void step_of(const struct world *w, struct twin *t, struct hps_exchange *
     hps_exchange_push_begin(ps);
     hps_exchange_poll(ps);
     hps_exchange_push_end(ps);
-    double norm2 = hps_exchange_norm2(ps), want = learn(w, t, step, &rule);
+    double slack, norm2 = hps_exchange_norm2(ps), want = learn(w, t, step, &rule, &slack);
     HPS_MPI(MPI_Allreduce(MPI_IN_PLACE, &norm2, 1, MPI_DOUBLE, MPI_SUM, w->comm));
-    if (fabs(norm2 - want) > 1e-5 * want)
+    if (fabs(norm2 - want) > 1e-5 * want + slack)
         HPS_DIE("step %lld: squares %.9g, not %.9g", step, norm2, want);
     hps_exchange_apply(ps, &rule);
 }
@@ -303,7 +331,24 @@ static void start(const struct world *w, struct twin *t)
         for (int c = 0; c < DIM; c++) {
             t->row[i][c] = (double)row[i * DIM + c];
             t->state[i][c] = w->opt.initial_accumulator;
+            t->slack[i][c] = 0;
         }
+}
+
+/* Encoded, it is half of the bytes, and off by what the encoding may change. */
+static void check_count(const struct world *w, const struct hps_exchange *ps)
+{
+    struct hps_message_count all[HPS_MESSAGES] = { { 0 } };
+
+    hps_exchange_count(ps, all);
+    for (int kind = 0; kind < HPS_MESSAGES; kind++) {
+        const struct hps_message_count *c = &all[kind];
+        if (c->fp32_bytes != 2 * c->bytes || c->bytes > hps_exchange_bytes(ps) ||
+            (c->bytes > 0 && w->share == 0))
+            HPS_DIE("%s: %g bytes of %g", hps_message_name[kind], c->bytes, c->fp32_bytes);
+        if (c->n > 0 && !(hps_message_error(c) <= w->share))
+            HPS_DIE("%s: an error of %g", hps_message_name[kind], hps_message_error(c));
+    }
 }
 
 /* A run of STEPS steps; returns the shard, on the host. Caller frees. `direct`: members that share
@@ -327,7 +372,7 @@ static float *run(struct world *w, bool direct, size_t *bytes)
                                        hps_tier_find("device"), NULL };
     if (hps_table_new(&table, &w->net, 0, &w->dev, &opt) != HPS_OK ||
         hps_request_new(&route, &use, IDS_ROWS, M, &w->dev, shm, w->comm) != HPS_OK ||
-        hps_exchange_new(&ps, table, &w->dev, shm, 0, w->comm) != HPS_OK)
+        hps_exchange_new(&ps, table, &w->dev, shm, 0, &w->codec, w->comm) != HPS_OK)
         HPS_DIE("no store");
     if (w->in_place && table->nrow > 0) hps_exchange_read_in_place(ps);
     for (long long step = 0; step < STEPS; step++) {
@@ -340,6 +385,7 @@ static float *run(struct world *w, bool direct, size_t *bytes)
         w->dev.ops->stream_wait(&w->dev, HPS_STREAM_FEED, HPS_STREAM_COMPUTE);
     }
     if (w->R > 1 && !w->silent && hps_exchange_bytes(ps) == 0) HPS_DIE("nothing was counted");
+    check_count(w, ps);
     *bytes = (size_t)table->nrow * table->stride * sizeof(float);
     float *shard = copy_of(w, table->row, *bytes);
     hps_exchange_free(ps);
@@ -358,6 +404,54 @@ static void run_twice(struct world *w)
         HPS_DIE("the same run gave other bits");
     hps_mem_free(a);
     hps_mem_free(b);
+}
+
+/* As rows, and where they may be as sums. */
+static void run_both(struct world *w)
+{
+    bool in_place = w->in_place;
+
+    run_twice(w);
+    w->sums = w->dev.host;
+    w->in_place &= !w->sums;
+    if (w->sums) run_twice(w);
+    w->sums = false;
+    w->in_place = in_place;
+}
+
+/* Cards that exchange by NCCL refuse another encoding. */
+static void refuse(const struct world *w)
+{
+    const struct hps_exchange_opt opt = { &hps_codec_bf16, &hps_codec_fp32 };
+    const struct hps_table_opt own = { w->me, w->R, &w->opt, 1, hps_tier_find("device"), NULL };
+    struct hps_dev dev = w->dev;
+    struct hps_table *table;
+    struct hps_exchange *ps;
+
+    if (hps_table_new(&table, &w->net, 0, &dev, &own) != HPS_OK) HPS_DIE("no table");
+    if (hps_exchange_new(&ps, table, &dev, NULL, 0, &opt, w->comm) != HPS_DECK)
+        HPS_DIE("bf16 by NCCL is not refused");
+    hps_exchange_free(ps);
+    hps_table_free(table);
+}
+
+/* As fp32; and, where the rule is sgd, encoded: the one or the other, or both. */
+static void run_encoded(struct world *w, int i)
+{
+    const struct hps_exchange_opt fp32 = { &hps_codec_fp32, &hps_codec_fp32 };
+    const struct hps_exchange_opt some[] = { { &hps_codec_bf16, &hps_codec_fp32 },
+                                             { &hps_codec_fp32, &hps_codec_fp16 },
+                                             { &hps_codec_fp16, &hps_codec_bf16 } };
+
+    w->codec = fp32;
+    w->share = 0;
+    run_both(w);
+    if (!w->encodes && w->R > 1) refuse(w);
+    for (size_t k = 0; k < sizeof some / sizeof *some && i % 2 == 0 && w->encodes; k++) {
+        w->codec = some[k];
+        w->share = fmax(some[k].rows->share, some[k].gradients->share);
+        run_both(w);
+    }
 }
 
 /* Which members share memory: 0 none, 1 all, 2 those of even number. */
@@ -382,6 +476,7 @@ int main(int argc, char **argv)
     ids_layers(&w.ids);
     for (int how = GPU_GROUP_FIRST; how <= GPU_GROUP_LAST; how++) {
         gpu_group_open(&w.dev, (enum gpu_group)how);
+        w.encodes = how != GPU_GROUP_APART;
         for (int i = 0; i < 4; i++) {
             if (how == GPU_GROUP_FORBIDDEN ||
                 (how >= GPU_GROUP_APART && i % 3 == 0)) /* they take long */
@@ -393,13 +488,7 @@ int main(int argc, char **argv)
             w.defer = i % 3 == 0;
             for (int who = 0; who < (w.dev.host ? 3 : 1); who++) {
                 share_memory(&w, who);
-                run_twice(&w);
-                w.sums = w.dev.host;
-                w.in_place &= !w.sums;
-                if (w.sums)
-                    run_twice(&w);
-                w.sums = false;
-                w.in_place = w.dev.host && i % 3 == 0;
+                run_encoded(&w, i);
             }
         }
         w.dev.ops->close(&w.dev);

@@ -21,8 +21,14 @@ static void join(struct hps_exchange *p, MPI_Comm comm)
     p->ops = lone ? &hps_exchange_nccl : &hps_exchange_mpi;
 }
 
+static bool converts(const struct hps_exchange_opt *opt)
+{
+    return hps_codec_converts(opt->rows) || hps_codec_converts(opt->gradients);
+}
+
 enum hps_status hps_exchange_new(struct hps_exchange **ps, struct hps_table *table,
-                                 struct hps_dev *dev, struct hps_shm *shm, int index, MPI_Comm comm)
+                                 struct hps_dev *dev, struct hps_shm *shm, int index,
+                                 const struct hps_exchange_opt *opt, MPI_Comm comm)
 {
     struct hps_exchange *p = hps_mem_new(1, sizeof *p);
 
@@ -32,7 +38,7 @@ enum hps_status hps_exchange_new(struct hps_exchange **ps, struct hps_table *tab
     p->dev = dev;
     p->dim = table->dim;
     p->sum.lone = true;
-    p->codec = hps_codec_find("fp32");
+    p->codec = *opt;
     p->shm = shm;
     p->buffer = index * HPS_EXCHANGE_BUFFERS;
     if (comm != MPI_COMM_NULL) join(p, comm);
@@ -42,7 +48,7 @@ enum hps_status hps_exchange_new(struct hps_exchange **ps, struct hps_table *tab
     p->remote_first = hps_mem_new((size_t)p->parts, sizeof *p->remote_first);
     if (p->ops) p->context = p->ops->open(p);
     *ps = p;
-    return HPS_OK;
+    return p->ops == &hps_exchange_nccl && converts(opt) ? HPS_DECK : HPS_OK;
 }
 
 void hps_exchange_free(struct hps_exchange *p)
@@ -149,6 +155,17 @@ static void gather(struct hps_exchange *p)
     }
 }
 
+/* So many rows leave, some of them in messages; what members read in shared memory is fp32. */
+static void count(struct hps_exchange *p, enum hps_message kind, const struct hps_codec_ops *codec,
+                  size_t all, size_t remote)
+{
+    size_t dim = (size_t)p->dim;
+
+    p->bytes += (double)(all - remote) * (double)hps_codec_fp32.bytes(dim) +
+                (double)remote * (double)codec->bytes(dim);
+    hps_message_sent(codec, (double)remote, dim, &p->count[kind]);
+}
+
 /* The rows that others need of me leave, and receives for theirs are posted. */
 static void pull(struct hps_exchange *p)
 {
@@ -157,7 +174,7 @@ static void pull(struct hps_exchange *p)
         hps_exchange_sum_others(p);
     else
         gather(p);
-    p->bytes += (double)hps_exchange_others(p) * (double)p->codec->bytes((size_t)p->dim);
+    count(p, HPS_MESSAGE_ROWS, p->codec.rows, hps_exchange_others(p), p->nremote);
     p->ops->pull(p);
 }
 
@@ -242,9 +259,13 @@ void hps_exchange_push_begin(struct hps_exchange *p)
     if (r->cached) hps_exchange_cache_push(p);
     if (!p->ops) return;
     p->ops->push(p);
-    for (int m = 0; m < r->M; m++)
-        n -= (size_t)r->nrecv[m * p->parts + p->me];
-    p->bytes += (double)n * (double)p->codec->bytes(dim);
+    for (int i = 0; i < r->M * p->parts; i++) {
+        size_t nrow = (size_t)r->nrecv[i];
+        int q = i % p->parts;
+        if (q != p->me)
+            count(p, HPS_MESSAGE_GRADIENTS, p->codec.gradients, nrow,
+                  hps_exchange_is_remote(p, q) ? nrow : 0);
+    }
 }
 
 void hps_exchange_push_end(struct hps_exchange *p)
@@ -335,4 +356,10 @@ void hps_exchange_poll(struct hps_exchange *p)
 double hps_exchange_bytes(const struct hps_exchange *p)
 {
     return p->bytes;
+}
+
+void hps_exchange_count(const struct hps_exchange *p, struct hps_message_count count[HPS_MESSAGES])
+{
+    for (int kind = 0; kind < HPS_MESSAGES; kind++)
+        hps_message_count_add(&count[kind], &p->count[kind], 1);
 }

@@ -30,7 +30,8 @@ extern const struct hps_exchange_ops hps_exchange_nccl; /* NCCL, from GPU to GPU
 struct hps_exchange {
     const struct hps_exchange_ops *ops; /* NULL when alone; its own state is `context`   */
     void *context;
-    const struct hps_codec_ops *codec;  /* in which rows and gradients travel    */
+    struct hps_exchange_opt codec;      /* in which rows and gradients travel            */
+    struct hps_message_count count[HPS_MESSAGES];
     const struct hps_gpu_group *gpus;
     struct hps_shm *shm;        /* who reads my rows and gradients there; borrowed, or NULL */
     int buffer;                 /* the first of mine there                               */

@@ -4,15 +4,27 @@
  * That is enough for such memory to be free when it is written anew. An owner writes rows where its
  * reader had those of the pull before the last: it got the reader's message of the last pull, which
  * was sent behind the reading. A reader writes gradients when the owner's rows for that step have
- * come, and they left behind the owner's reading of the gradients before. */
+ * come, and they left behind the owner's reading of the gradients before.
+ *
+ * As fp32 rows and gradients are sent and received in place; encoded they lie beside it. */
 #include "base/mem.h"
 #include "base/mpi_check.h"
 #include "base/wait.h"
 #include "comm/team.h"
 #include "ps/exchange/exchange_impl.h"
 
+/* Encoded rows: what leaves, what comes. */
+struct coded {
+    const struct hps_codec_ops *codec;
+    size_t row_bytes;
+    MPI_Datatype row;           /* as sent                                                        */
+    unsigned char *out, *in;    /* NULL: in place                                                 */
+    size_t out_cap, in_cap;
+};
+
 struct post {
-    MPI_Datatype row;           /* a row, as sent                                                 */
+    struct coded rows;          /* out as in p->out, in as in p->rows                             */
+    struct coded grad;          /* out as the first rows of p->grad, in as those behind           */
     size_t *sent_at;            /* (parts) scratch: the next row of `out` to send                 */
     int *cut, *cut_at;          /* (M) scratch: a message's pieces                                */
     MPI_Request *pull;          /* (npull) receives of rows; micro-batch m's begin at pull_at[m]  */
@@ -23,12 +35,65 @@ struct post {
     int npull, nsend;
 };
 
+static void open_coded(struct coded *c, const struct hps_codec_ops *codec, int dim)
+{
+    c->codec = codec;
+    c->row_bytes = codec->bytes((size_t)dim);
+    HPS_MPI(MPI_Type_contiguous((int)c->row_bytes, MPI_BYTE, &c->row));
+    HPS_MPI(MPI_Type_commit(&c->row));
+}
+
+static void close_coded(struct coded *c)
+{
+    hps_mem_free(c->out);
+    hps_mem_free(c->in);
+    HPS_MPI(MPI_Type_free(&c->row));
+}
+
+/* Room for so many rows, where they are encoded. */
+static void grow_coded(struct coded *c, size_t nout, size_t nin)
+{
+    if (!hps_codec_converts(c->codec)) return;
+    hps_mem_grow(&c->out, &c->out_cap, nout * c->row_bytes, sizeof *c->out);
+    hps_mem_grow(&c->in, &c->in_cap, nin * c->row_bytes, sizeof *c->in);
+}
+
+/* Where row `first` of x is sent from, or received to. */
+static void *sent_at(const struct coded *c, float *x, size_t first)
+{
+    return (c->out ? c->out : (unsigned char *)x) + first * c->row_bytes;
+}
+
+static void *received_at(const struct coded *c, float *x, size_t first)
+{
+    return (c->in ? c->in : (unsigned char *)x) + first * c->row_bytes;
+}
+
+/* Rows [first, first + n) of x, which leave or came. */
+static void encode(struct hps_exchange *p, enum hps_message kind, const struct coded *c, float *x,
+                   size_t first, size_t n)
+{
+    size_t dim = (size_t)p->dim;
+
+    if (c->out)
+        hps_message_encode(c->codec, n, dim, x + first * dim, sent_at(c, x, first),
+                           &p->count[kind]);
+}
+
+static void decode(const struct hps_exchange *p, const struct coded *c, float *x, size_t first,
+                   size_t n)
+{
+    size_t dim = (size_t)p->dim;
+
+    if (c->in && n > 0) c->codec->decode(n, dim, received_at(c, x, first), x + first * dim);
+}
+
 static void *open_host(struct hps_exchange *p)
 {
     struct post *h = hps_mem_new(1, sizeof *h);
 
-    HPS_MPI(MPI_Type_contiguous((int)p->codec->bytes((size_t)p->dim), MPI_BYTE, &h->row));
-    HPS_MPI(MPI_Type_commit(&h->row));
+    open_coded(&h->rows, p->codec.rows, p->dim);
+    open_coded(&h->grad, p->codec.gradients, p->dim);
     h->sent_at = hps_mem_new((size_t)p->parts, sizeof *h->sent_at);
     h->push = hps_mem_new((size_t)p->parts, sizeof(MPI_Request));
     for (int q = 0; q < p->parts; q++)
@@ -59,7 +124,8 @@ static void close_host(struct hps_exchange *p)
     hps_mem_free(h->pull_at);
     hps_mem_free(h->send);
     hps_mem_free(h->push);
-    HPS_MPI(MPI_Type_free(&h->row));
+    close_coded(&h->rows);
+    close_coded(&h->grad);
     hps_mem_free(h);
 }
 
@@ -72,6 +138,8 @@ static void make_room(struct post *h, const struct hps_exchange *p)
     hps_mem_grow(&h->pull_at, &h->pull_at_cap, M + 1, sizeof *h->pull_at);
     hps_mem_grow(&h->cut, &h->cut_cap, M, sizeof *h->cut);
     hps_mem_grow(&h->cut_at, &h->cut_at_cap, M, sizeof *h->cut_at);
+    grow_coded(&h->rows, p->nremote, (size_t)p->r->nrow);
+    grow_coded(&h->grad, (size_t)p->r->nrow, p->nremote);
 }
 
 static bool is_shm_peer(const struct hps_exchange *p, int q)
@@ -105,9 +173,9 @@ static void post_rows(struct hps_exchange *p)
                 HPS_MPI(MPI_Irecv(NULL, 0, MPI_BYTE, q, HPS_TAG_ROWS, p->comm,
                                   &h->pull[h->npull++]));
             if (!hps_exchange_is_remote(p, q) || r->nrecv[i] == 0) continue;
-            HPS_MPI(MPI_Irecv(p->rows.host + (size_t)p->first_of[i] * (size_t)p->dim, r->nrecv[i],
-                              h->row, q, HPS_TAG_ROWS + m % HPS_TAG_SPAN, p->comm,
-                              &h->pull[h->npull++]));
+            HPS_MPI(MPI_Irecv(received_at(&h->rows, p->rows.host, (size_t)p->first_of[i]),
+                              r->nrecv[i], h->rows.row, q, HPS_TAG_ROWS + m % HPS_TAG_SPAN,
+                              p->comm, &h->pull[h->npull++]));
         }
     }
     h->pull_at[r->M] = h->npull;
@@ -120,13 +188,14 @@ static void send_rows(struct hps_exchange *p)
     size_t dim = (size_t)p->dim, *at = h->sent_at;
 
     hps_mirror_to_host(&p->out, p->dev, p->nremote * dim);
+    encode(p, HPS_MESSAGE_ROWS, &h->rows, p->out.host, 0, p->nremote);
     for (int q = 0; q < p->parts; q++)
         at[q] = p->remote_first[q];
     for (int m = 0; m < r->M; m++)
         for (int q = 0; q < p->parts; q++) {
             int k = r->nsend[m * p->parts + q];
             if (!hps_exchange_is_remote(p, q) || k == 0) continue;
-            HPS_MPI(MPI_Isend(p->out.host + at[q] * dim, k, h->row, q,
+            HPS_MPI(MPI_Isend(sent_at(&h->rows, p->out.host, at[q]), k, h->rows.row, q,
                               HPS_TAG_ROWS + m % HPS_TAG_SPAN, p->comm, &h->send[h->nsend++]));
             at[q] += (size_t)k;
         }
@@ -154,11 +223,15 @@ static void pulled(struct hps_exchange *p, int m)
 
     hps_wait_all(h->pull_at[m + 1] - h->pull_at[m], h->pull + h->pull_at[m]);
     hps_shm_acquire();
+    for (int q = 0; q < p->parts; q++)
+        if (hps_exchange_is_remote(p, q))
+            decode(p, &h->rows, p->rows.host, (size_t)p->first_of[m * p->parts + q],
+                   (size_t)r->nrecv[m * p->parts + q]);
     rows_to_device(p, r->first[m], p->first_of[i]);
     rows_to_device(p, p->first_of[i] + r->nrecv[i], r->first[m + 1]);
 }
 
-/* One message to an owner: its rows of all micro-batches, in place. */
+/* One message to an owner: its rows of all micro-batches, from where they lie. */
 static void send_grad(struct hps_exchange *p, int q)
 {
     struct post *h = p->context;
@@ -169,27 +242,37 @@ static void send_grad(struct hps_exchange *p, int q)
     for (int m = 0; m < r->M; m++) {
         int i = m * p->parts + q;
         if (r->nrecv[i] == 0) continue;
+        encode(p, HPS_MESSAGE_GRADIENTS, &h->grad, p->grad.host, (size_t)p->first_of[i],
+               (size_t)r->nrecv[i]);
         h->cut[n] = r->nrecv[i];
         h->cut_at[n++] = p->first_of[i];
     }
     if (n == 0) return;
-    HPS_MPI(MPI_Type_indexed(n, h->cut, h->cut_at, h->row, &pieces));
+    HPS_MPI(MPI_Type_indexed(n, h->cut, h->cut_at, h->grad.row, &pieces));
     HPS_MPI(MPI_Type_commit(&pieces));
-    HPS_MPI(MPI_Isend(p->grad.host, 1, pieces, q, HPS_TAG_PUSH, p->comm, &h->send[h->nsend++]));
+    HPS_MPI(MPI_Isend(sent_at(&h->grad, p->grad.host, 0), 1, pieces, q, HPS_TAG_PUSH, p->comm,
+                      &h->send[h->nsend++]));
     HPS_MPI(MPI_Type_free(&pieces));
+}
+
+/* Behind those of the rows that I read; NULL: there is no memory, since there are none. */
+static float *gradients_of_others(const struct hps_exchange *p)
+{
+    return p->grad.host ? p->grad.host + (size_t)p->r->nrow * (size_t)p->dim : NULL;
 }
 
 static void push(struct hps_exchange *p)
 {
     struct post *h = p->context;
     size_t dim = (size_t)p->dim, mine = (size_t)p->r->nrow;
+    float *behind = gradients_of_others(p);
 
     for (int q = 0; q < p->parts; q++)
         if (is_shm_peer(p, q))
             HPS_MPI(MPI_Irecv(NULL, 0, MPI_BYTE, q, HPS_TAG_PUSH, p->comm, &h->push[q]));
         else if (q != p->me && p->sent[q] > 0)
-            HPS_MPI(MPI_Irecv(p->grad.host + (mine + p->remote_first[q]) * dim, p->sent[q], h->row,
-                              q, HPS_TAG_PUSH, p->comm, &h->push[q]));
+            HPS_MPI(MPI_Irecv(received_at(&h->grad, behind, p->remote_first[q]), p->sent[q],
+                              h->grad.row, q, HPS_TAG_PUSH, p->comm, &h->push[q]));
     release_to_peers(p, HPS_TAG_PUSH);
     hps_mirror_to_host(&p->grad, p->dev, mine * dim);
     for (int q = 0; q < p->parts; q++)
@@ -212,6 +295,7 @@ static void pushed(struct hps_exchange *p)
     hps_shm_acquire();
     for (int q = 0; q < p->parts; q++)
         if (is_shm_peer(p, q)) map_grad(p, q);
+    decode(p, &h->grad, gradients_of_others(p), 0, p->nremote);
     hps_mirror_to_device(&p->grad, p->dev, (size_t)p->r->nrow * dim, p->nremote * dim);
     wait_sent(h);
 }

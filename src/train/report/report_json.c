@@ -392,6 +392,7 @@ json_t *hps_report_json(const struct hps_report_input *f, const struct hps_repor
     hps_report_put_async(j, f);
     put_ranks(j, c);
     hps_report_put_real(j, "net_bytes", f->traffic.net_bytes);
+    hps_report_put_messages(j, f);
     hps_report_put_real(j, "tier_hits", f->traffic.tier_hits);
     hps_report_put_real(j, "tier_bytes", f->traffic.tier_bytes);
     hps_report_put_real(j, "gpu_joules", f->traffic.gpu_joules);

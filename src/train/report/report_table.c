@@ -256,13 +256,14 @@ static bool has_cache(const json_t *r)
     return json_is_object(json_object_get(r, "row_cache"));
 }
 
-/* The slowest layers with their rooflines; nothing where no roofline is known. */
+/* The slowest layers with their rooflines, fewer where the table has other lines; nothing where no
+ * roofline is known. */
 static void layers(struct hps_page *t, const json_t *r)
 {
     size_t n, at = 0;
     const json_t *list = list_of(r, "layers", &n);
     double under = INFINITY;
-    int most = MAX_LAYERS - has_cache(r);
+    int most = MAX_LAYERS - has_cache(r) - hps_report_nmessages(r);
 
     for (int k = 0; k < most; k++) {
         at = next_layer(list, n, under, at);
@@ -312,6 +313,7 @@ char *hps_report_table(const json_t *report)
     stages(&t, report);
     promises(&t, report);
     hps_report_table_async(&t, report);
+    hps_report_table_messages(&t, report);
     regions(&t, report);
     layers(&t, report);
     quality(&t, report);

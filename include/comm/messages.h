@@ -1,24 +1,25 @@
-/* messages.h - what travels between ranks, by kind: each kind has an encoding (hw/codec.h), and is
- * counted where that is not fp32. */
+/* messages.h - what travels between ranks, by kind: numbers of each have an encoding (hw/codec.h),
+ * those of rows one of their own (ps/delta.h), and what is encoded is counted. */
 #ifndef HPS_COMM_MESSAGES_H
 #define HPS_COMM_MESSAGES_H
 
 #include "hw/codec.h"
 
 /* Rows of tables and their gradients, between owners and readers; activations and their gradients,
- * between stages; gradients of dense weights. */
+ * between stages; gradients of dense weights; numbers of rows, in requests. */
 enum hps_message {
     HPS_MESSAGE_ROWS,
     HPS_MESSAGE_GRADIENTS,
     HPS_MESSAGE_ACTIVATIONS,
     HPS_MESSAGE_DENSE,
+    HPS_MESSAGE_IDS,
     HPS_MESSAGES
 };
 extern const char *const hps_message_name[HPS_MESSAGES];
 
 /* What a rank has sent encoded so far. The error is that of one encoding in 16. */
 struct hps_message_count {
-    double bytes, fp32_bytes;   /* as sent; as fp32 would have been                          */
+    double bytes, plain_bytes;   /* as sent; as it would have been unencoded                  */
     double error2, square;      /* sums over numbers x: of (what was made of x - x)^2, of x^2 */
     long long n;                /* encodings                                                 */
 };

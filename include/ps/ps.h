@@ -62,6 +62,8 @@ void hps_ps_prefetch_poll(struct hps_ps_requests *requests, bool time);
  * wait. Never blocks. */
 bool hps_ps_requests_arrived(struct hps_ps_requests *requests);
 double hps_ps_requests_bytes(const struct hps_ps_requests *requests);    /* sent so far, by me */
+/* Add what of it was encoded. */
+void hps_ps_requests_count(const struct hps_ps_requests *requests, struct hps_message_count *ids);
 
 /* ---- a step ---- */
 

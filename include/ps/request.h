@@ -9,6 +9,7 @@
 #ifndef HPS_PS_REQUEST_H
 #define HPS_PS_REQUEST_H
 
+#include "comm/messages.h"
 #include "comm/shm.h"
 #include "data/data.h"
 #include "net/net.h"
@@ -32,6 +33,8 @@ struct hps_request_opt {
                    not with sums                                                 */
     struct hps_row_cache *cache;    /* of this member, which then owns nothing and works on a
                                        host; borrowed, or NULL                       */
+    bool delta; /* numbers are sent as differences (ps/delta.h): rows of a micro-batch at an
+                   owner ascend, ids of bags do not. Equal on all members            */
 };
 /* A member that begins step s has taken step s-2, so all members began that and took s-4: what they
  * read for step s-6 is no longer needed. */
@@ -117,5 +120,7 @@ bool hps_request_flush(struct hps_request *request);
  * next-but-one take. */
 const struct hps_request_step *hps_request_take(struct hps_request *request);
 double hps_request_bytes(const struct hps_request *request); /* sent by this rank so far */
+/* What of it was sent as differences; borrowed. */
+const struct hps_message_count *hps_request_count(const struct hps_request *request);
 
 #endif

@@ -7,7 +7,7 @@
 
 /* The encoding in which each kind of message travels. */
 struct hps_message_opt {
-    const char *rows, *gradients, *activations, *dense;
+    const char *rows, *gradients, *activations, *dense, *ids;
 };
 
 struct hps_storage_opt {
@@ -23,7 +23,9 @@ enum hps_status hps_storage_bind(struct hps_storage_opt *opt, const struct hps_d
 /* The section's keys, on hps_out. */
 void hps_storage_print_reference(enum hps_deck_form form);
 
-/* The encoding of a kind of messages; fp32 where the option is not set at all. Pure. */
+/* Do numbers of rows travel as differences? Pure. */
+bool hps_storage_sends_differences(const struct hps_storage_opt *opt);
+/* The encoding of a kind of numbers; fp32 where the option is not set at all. Pure. */
 const struct hps_codec_ops *hps_storage_codec(const struct hps_storage_opt *opt,
                                               enum hps_message kind);
 

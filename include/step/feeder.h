@@ -51,6 +51,8 @@ struct hps_feeder_step hps_feeder_take(struct hps_feeder *feeder);
 struct hps_ps_requests *hps_feeder_requests(struct hps_feeder *feeder, int ps);
 /* Let requests make progress; `time` as hps_ps_prefetch_poll. Never blocks. */
 void hps_feeder_poll(struct hps_feeder *feeder, bool time);
+/* Add what of them was encoded. Local. */
+void hps_feeder_count(const struct hps_feeder *feeder, struct hps_message_count *ids);
 double hps_feeder_bytes(const struct hps_feeder *feeder); /* sent by this rank so far. Local */
 
 #endif

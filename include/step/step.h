@@ -24,7 +24,7 @@ struct hps_step {
                                    emulation slept; of a GPU the seconds by its own clock, of
                                    steps that are over, since the host runs ahead          */
     double other_bytes;         /* sent beside the step's own: requests, less evaluations  */
-    struct hps_message_count other_messages[HPS_MESSAGES];  /* encoded: less evaluations   */
+    struct hps_message_count other_messages[HPS_MESSAGES];  /* encoded, the same            */
     long long updates;          /* of the weights so far, over restarts: whoever loads them
                                    sets it                                                 */
     int lag;                    /* of the loss that hps_step_work returns, equal on all ranks */

@@ -70,7 +70,7 @@ struct hps_run_start {
 /* Data traffic and energy of the training loop of this start. */
 struct hps_run_traffic {
     double net_bytes;                   /* sent by all ranks                             */
-    const struct hps_codec_ops *codec[HPS_MESSAGES];    /* NULL: fp32                    */
+    const char *codec[HPS_MESSAGES];    /* of each kind; NULL: it is not encoded         */
     struct hps_message_count messages[HPS_MESSAGES];    /* encoded, of all ranks         */
     double tier_hits;                   /* share of needed rows that were in GPU memory; NaN: all */
     double tier_bytes;                  /* moved between GPU and host memory             */

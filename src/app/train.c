@@ -88,12 +88,16 @@ static void add_messages(const struct hps_job *j, const struct hps_plan_sequence
     memcpy(all, sequence->messages, sizeof sequence->messages);
     hps_step_count(j->step, all, 1);
     for (int kind = 0; kind < HPS_MESSAGES; kind++) {
-        double sum[] = { all[kind].bytes, all[kind].fp32_bytes, all[kind].error2,
+        double sum[] = { all[kind].bytes, all[kind].plain_bytes, all[kind].error2,
                          all[kind].square };
         HPS_MPI(MPI_Allreduce(MPI_IN_PLACE, sum, 4, MPI_DOUBLE, MPI_SUM, j->world));
         all[kind] = (struct hps_message_count){ sum[0], sum[1], sum[2], sum[3], 0 };
-        f->traffic.codec[kind] = hps_storage_codec(&j->o.storage, (enum hps_message)kind);
+        const struct hps_codec_ops *codec =
+            hps_storage_codec(&j->o.storage, (enum hps_message)kind);
+        if (hps_codec_converts(codec)) f->traffic.codec[kind] = codec->name;
     }
+    if (hps_storage_sends_differences(&j->o.storage))
+        f->traffic.codec[HPS_MESSAGE_IDS] = j->o.storage.messages.ids;
 }
 
 /* The energy of the GPUs, each counted once. */

@@ -3,7 +3,8 @@
 
 #include <math.h>
 
-const char *const hps_message_name[HPS_MESSAGES] = { "rows", "gradients", "activations", "dense" };
+const char *const hps_message_name[HPS_MESSAGES] = { "rows", "gradients", "activations", "dense",
+                                                   "ids" };
 
 /* Encodings from one whose error is measured to the next; numbers that are compared at a time. */
 enum { EVERY = 16, BLOCK = 1024 };
@@ -45,14 +46,14 @@ void hps_message_sent(const struct hps_codec_ops *codec, double rows, size_t n,
 {
     if (!hps_codec_converts(codec)) return;
     count->bytes += rows * (double)codec->bytes(n);
-    count->fp32_bytes += rows * (double)hps_codec_fp32.bytes(n);
+    count->plain_bytes += rows * (double)hps_codec_fp32.bytes(n);
 }
 
 void hps_message_count_add(struct hps_message_count *to, const struct hps_message_count *more,
                            int sign)
 {
     to->bytes += sign * more->bytes;
-    to->fp32_bytes += sign * more->fp32_bytes;
+    to->plain_bytes += sign * more->plain_bytes;
     to->error2 += sign * more->error2;
     to->square += sign * more->square;
     to->n += sign * more->n;

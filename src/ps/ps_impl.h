@@ -52,6 +52,7 @@ struct hps_ps {
                                            them where there are no dedicated servers             */
     MPI_Comm servers;                   /* dedicated ones; owned; NULL: none, or I am not one    */
     struct hps_exchange_opt codec;      /* in which rows and gradients travel                    */
+    bool delta;                         /* numbers of rows travel as differences                 */
     bool versioned;                     /* a server of workers that are not synchronous          */
     struct hps_staleness staleness;     /* of the gradients of rows that it applied              */
     int M;                              /* of the step under way                                 */

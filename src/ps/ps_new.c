@@ -356,6 +356,7 @@ enum hps_status hps_ps_new(struct hps_ps **out, const struct hps_net *net,
                           .train = opt->train,
                           .codec = { hps_storage_codec(opt->storage, HPS_MESSAGE_ROWS),
                                      hps_storage_codec(opt->storage, HPS_MESSAGE_GRADIENTS) },
+                          .delta = hps_storage_sends_differences(opt->storage),
                           .versioned = team->serves && opt->worker != HPS_TEAM_ALL_WORKERS };
     s->group = hps_mem_new((size_t)net->ntable, sizeof *s->group);
     s->table = hps_mem_new((size_t)net->ntable, sizeof *s->table);

@@ -20,7 +20,8 @@ enum hps_status hps_ps_requests_new(struct hps_ps_requests **out, struct hps_ps 
         const struct hps_ps_group *group = &p->group[g];
         struct hps_request_opt use = { group->nlayer, group->layer, group->index, group->sums,
                                        learns ? group->request_buffers : -1, p->team->nserver,
-                                       learns && group->holds, learns ? group->cache : NULL };
+                                       learns && group->holds, learns ? group->cache : NULL,
+                                       p->delta };
         st = hps_request_new(&r->request[g], &use, group->rows, M, p->dev, group->shm,
                              group->comm);
     }
@@ -85,4 +86,10 @@ double hps_ps_requests_bytes(const struct hps_ps_requests *r)
     for (int g = 0; g < r->ps->ngroup; g++)
         bytes += hps_request_bytes(r->request[g]);
     return bytes;
+}
+
+void hps_ps_requests_count(const struct hps_ps_requests *r, struct hps_message_count *ids)
+{
+    for (int g = 0; g < r->ps->ngroup; g++)
+        hps_message_count_add(ids, hps_request_count(r->request[g]), 1);
 }

@@ -2,6 +2,7 @@
 #include "ps/storage_opt.h"
 
 #include <math.h>
+#include <string.h>
 
 static const struct hps_field storage_fields[] = {
     { "servers", HPS_REAL, offsetof(struct hps_storage_opt, servers), "0", 0, 1000000, "auto",
@@ -29,6 +30,9 @@ static const struct hps_field message_fields[] = {
                "between stages, and their gradients; half the bytes"),
     HPS_CHOICE(hps_message_opt, dense, "fp32", "fp32|bf16|fp16",
                "gradients summed over ranks that share no memory; half the bytes, sums are fp32"),
+    HPS_CHOICE(hps_message_opt, ids, "plain", "plain|delta",
+               "numbers of rows in requests to owners that share no memory with the reader; delta: "
+               "as differences, each in as few bytes as it needs"),
     { 0 }
 };
 
@@ -64,4 +68,9 @@ const struct hps_codec_ops *hps_storage_codec(const struct hps_storage_opt *opt,
                                              [HPS_MESSAGE_DENSE] = m->dense };
 
     return word[kind] ? hps_codec_find(word[kind]) : &hps_codec_fp32;
+}
+
+bool hps_storage_sends_differences(const struct hps_storage_opt *opt)
+{
+    return opt->messages.ids && strcmp(opt->messages.ids, "delta") == 0;
 }

@@ -217,3 +217,9 @@ double hps_feeder_bytes(const struct hps_feeder *f)
         bytes += f->requests[i] ? hps_ps_requests_bytes(f->requests[i]) : 0;
     return bytes;
 }
+
+void hps_feeder_count(const struct hps_feeder *f, struct hps_message_count *ids)
+{
+    for (int i = 0; i < f->n; i++)
+        if (f->requests[i]) hps_ps_requests_count(f->requests[i], ids);
+}

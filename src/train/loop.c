@@ -429,6 +429,7 @@ enum hps_status hps_loop_run(const struct hps_loop *l, struct hps_cursor *cursor
     else
         hps_mem_free(s.number);
     l->step->other_bytes += hps_feeder_bytes(s.feeder);
+    hps_feeder_count(s.feeder, &l->step->other_messages[HPS_MESSAGE_IDS]);
     hps_feeder_free(s.feeder);
     return st;
 }

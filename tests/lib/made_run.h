@@ -22,6 +22,8 @@ struct made_run {
     struct hps_report_input facts;
 };
 void made_run_init(struct made_run *run, int R, const char *directory);
+/* As if messages of every kind were encoded, many of them. */
+void made_encode_all(struct made_run *m);
 void made_run_done(struct made_run *run);
 
 /* Counters by hand: rank r has called region g r + g + 1 times in (r + 1) * (g + 1) / 100 seconds;

@@ -343,9 +343,9 @@ static void check_count(const struct world *w, const struct hps_exchange *ps)
     hps_exchange_count(ps, all);
     for (int kind = 0; kind < HPS_MESSAGES; kind++) {
         const struct hps_message_count *c = &all[kind];
-        if (c->fp32_bytes != 2 * c->bytes || c->bytes > hps_exchange_bytes(ps) ||
+        if (c->plain_bytes != 2 * c->bytes || c->bytes > hps_exchange_bytes(ps) ||
             (c->bytes > 0 && w->share == 0))
-            HPS_DIE("%s: %g bytes of %g", hps_message_name[kind], c->bytes, c->fp32_bytes);
+            HPS_DIE("%s: %g bytes of %g", hps_message_name[kind], c->bytes, c->plain_bytes);
         if (c->n > 0 && !(hps_message_error(c) <= w->share))
             HPS_DIE("%s: an error of %g", hps_message_name[kind], hps_message_error(c));
     }
@@ -358,7 +358,8 @@ static float *run(struct world *w, bool direct, size_t *bytes)
     static struct twin twin;
     static struct ids_batch own[M];
     struct hps_request_opt use = { reads(w, w->me) ? IDS_LAYERS : 0, w->ids.use, true, w->sums,
-                                   direct ? HPS_EXCHANGE_BUFFERS : -1, w->owners, false, NULL };
+                                   direct ? HPS_EXCHANGE_BUFFERS : -1, w->owners, false, NULL,
+                                   w->share > 0 };
     struct hps_batch batch[M];
     struct hps_table *table;
     struct hps_request *route;

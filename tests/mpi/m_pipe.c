@@ -127,9 +127,9 @@ static void close_side(struct side *s, int n, int rows)
         HPS_DIE("%g bytes counted", hps_pipe_bytes(s->pipe));
     const struct hps_message_count *count = hps_pipe_count(s->pipe);
     bool encodes = hps_codec_converts(s->codec) && some;
-    if ((n > 2 && (count->bytes > 0) != encodes) || count->fp32_bytes != 2 * count->bytes ||
+    if ((n > 2 && (count->bytes > 0) != encodes) || count->plain_bytes != 2 * count->bytes ||
         count->bytes > hps_pipe_bytes(s->pipe))
-        HPS_DIE("%g of %g bytes counted as encoded", count->bytes, count->fp32_bytes);
+        HPS_DIE("%g of %g bytes counted as encoded", count->bytes, count->plain_bytes);
     if (n > 2 && encodes && !(hps_message_error(count) <= s->codec->share))
         HPS_DIE("%s: an error of %g", s->codec->name, hps_message_error(count));
     hps_pipe_free(s->pipe);

@@ -223,12 +223,12 @@ static uint64_t sum_of(const struct hps_request_step *s)
 }
 
 /* Two steps on the way at times; a step is looked at again after the next one was taken. `told`:
- * members see what they are told where it was written. */
-static void run(struct world *w, struct hps_dev *dev, int M, bool told, bool sums)
+ * members see what they are told where it was written; `delta`: else as differences. */
+static void run(struct world *w, struct hps_dev *dev, int M, bool told, bool sums, bool delta)
 {
     static const int dim[HPS_REQUEST_BUFFERS] = { 1, 1, 1, 1, 1, 1 };
     struct hps_request_opt use = { reads(w, w->me) ? IDS_LAYERS : 0, w->ids.use, true, sums,
-                                   told ? 0 : -1, 0, false, NULL };
+                                   told ? 0 : -1, 0, false, NULL, delta };
     const struct hps_request_step *before = NULL;
     struct hps_request *request;
     uint64_t heard = 0;
@@ -253,6 +253,11 @@ static void run(struct world *w, struct hps_dev *dev, int M, bool told, bool sum
     }
     begin(w, request, M, STEPS);      /* a run that stops leaves one begun, */
     hps_request_begin(request, NULL); /* and one for which nothing was read  */
+    const struct hps_message_count *count = hps_request_count(request);
+    bool messages = w->R > 1 && !(told && w->shm) && reads(w, w->me);
+    if (delta && messages && !(count->bytes > 0 && (sums || count->bytes < count->plain_bytes / 2)))
+        HPS_DIE("%g bytes of %g as differences", count->bytes, count->plain_bytes);
+    if (!delta && count->bytes != 0) HPS_DIE("%g bytes as differences", count->bytes);
     hps_request_free(request);
     hps_shm_free(w->shm);
 }
@@ -272,8 +277,9 @@ int main(int argc, char **argv)
         for (int M = 1; M <= MAX_IDS_M; M++)
             for (w.silent = false; ; w.silent = true) {
                 for (int how = 0; how < 4; how++)       /* on a host: told in place, of sums */
-                    if (how == 0 || (dev.host && (how < 2 || w.R > 1)))
-                        run(&w, &dev, M, how % 2, how / 2);
+                    for (int delta = 0; delta < 2; delta++)
+                        if (how == 0 || (dev.host && (how < 2 || w.R > 1)))
+                            run(&w, &dev, M, how % 2, how / 2, delta);
                 if (w.silent)
                     break;
             }

@@ -86,6 +86,7 @@ static void test_keys(void **state)
     made_is_real(j, "bubble_1f1b", 0.2);
     made_is_real(j, "tier_hits", 0.75);
     made_is_real(j, "tier_bytes", 2.5e9);
+    assert_int_equal(hps_report_nmessages(j), 0);
     made_is_real(j, "gpu_joules", 1234);
     made_is_real(j, "other_cores", 1.5);
     made_is_real(j, "predicted_bubble", 1 - 4 * (0.003 + 0.007 / 4) / (2 * step));
@@ -327,6 +328,7 @@ static void test_table_fits(void **state)
     m.facts.layout.was = (struct hps_run_layout){ m.facts.name, m.facts.name };
     m.facts.layout.was_step = 123456788;
     snprintf(m.plan->instead, HPS_NAME, "%s", m.profile->layer[0].name);
+    made_encode_all(&m);
     json_t *j = made_report(&m, NULL), *stages = json_object_get(j, "stages");
     for (int s = 0; s < 20; s++)
         json_array_append(stages, json_array_get(stages, 0));

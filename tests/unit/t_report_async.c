@@ -148,6 +148,7 @@ static void the_table_fits(void **state)
                                                400000 };
     v->rows.max = v->dense.max = 1234567890;
     m.facts.served = v;
+    made_encode_all(&m);
     json_t *j = made_report(&m, NULL), *stages = json_object_get(j, "stages");
     for (int s = 0; s < 20; s++)
         json_array_append(stages, json_array_get(stages, 0));

@@ -43,6 +43,7 @@ static void slot_new(struct hps_request *r, struct hps_request_slot *t, int nlay
     t->in_at = t->nin + parts;
     t->received = hps_mem_new(parts, sizeof *t->received);
     t->shared = (struct hps_request_shared){ r->shm, r->me, 0 };
+    hps_request_coded_new(r, &t->coded);
     if (r->direct) hps_int_mirror_borrow(&t->outgoing, alloc_shared, &t->shared);
 }
 
@@ -63,6 +64,7 @@ static void slot_free(struct hps_request *r, struct hps_request_slot *t)
     hps_int_mirror_free(&t->outgoing, r->dev);
     hps_unique_memory_free(&t->memory, r->dev);
     hps_request_cache_free(&t->cache);
+    hps_request_coded_free(&t->coded);
     hps_int_mirror_free(&t->incoming, r->dev);
     hps_merged_free(&t->merged, r->dev);
 }
@@ -113,6 +115,8 @@ enum hps_status hps_request_new(struct hps_request **request, const struct hps_r
     r->direct = shm && use->buffer >= 0;
     r->no_messages = parts > 1 && use->buffer >= 0 && all_share_memory(shm, parts, comm);
     r->buffer = use->buffer;
+    r->delta = use->delta && parts > 1;
+    r->list = use->sums ? HPS_DELTA_ANY : use->holds ? HPS_DELTA_MARKED : HPS_DELTA_ROWS;
     for (int i = 0; i < HPS_REQUEST_NSLOT; i++)
         slot_new(r, &r->slot[i], use->nlayer);
     return HPS_OK;
@@ -173,6 +177,7 @@ static void send_counts(struct hps_request *r, struct hps_request_slot *t)
 {
     size_t n = fill_counts(r, t);
 
+    if (r->delta) hps_request_encode(r, t);
     hps_shm_release();
     HPS_MPI(MPI_Ialltoall(t->nrecv, HPS_REQUEST_NCOUNT * r->M, MPI_INT, t->nsend,
                           HPS_REQUEST_NCOUNT * r->M, MPI_INT, r->count_comm, &t->request));
@@ -181,17 +186,11 @@ static void send_counts(struct hps_request *r, struct hps_request_slot *t)
     t->state = HPS_REQUEST_COUNTS;
 }
 
-/* Do I read the row numbers of member q in its memory? */
-static bool is_direct(const struct hps_request *r, int q)
-{
-    return r->direct && hps_shm_is(r->shm, q);
-}
-
 static const int *received_from(struct hps_request *r, struct hps_request_slot *t, int q)
 {
     size_t at = (size_t)t->nsend[HPS_REQUEST_NCOUNT * q * r->M + 3], n = (size_t)t->nin[q];
 
-    if (!is_direct(r, q)) return t->incoming.host + t->in_at[q];
+    if (!hps_request_is_direct(r, q)) return t->incoming.host + t->in_at[q];
     return hps_shm_ints(r->shm, q, t->shared.buffer, at + n) + at;
 }
 
@@ -219,9 +218,11 @@ static void send_numbers(struct hps_request *r, struct hps_request_slot *t)
     if (!r->no_messages) hps_int_mirror_grow(&t->incoming, n + 1);
     for (int q = 0; q < r->parts; q++) {
         t->received[q] = received_from(r, t, q);
-        if (is_direct(r, q)) t->nout[q] = t->nin[q] = 0;
+        if (hps_request_is_direct(r, q)) t->nout[q] = t->nin[q] = 0;
     }
-    if (!r->no_messages)
+    if (!r->no_messages && r->delta)
+        hps_request_send_coded(r, t);
+    else if (!r->no_messages)
         HPS_MPI(MPI_Ialltoallv(t->outgoing.host, t->nout, t->out_at, MPI_INT, t->incoming.host,
                                t->nin, t->in_at, MPI_INT, r->number_comm, &t->request));
     t->state = HPS_REQUEST_NUMBERS;
@@ -266,6 +267,7 @@ static bool advance(struct hps_request *r, struct hps_request_slot *t, bool bloc
 /* All messages are received: merge them. */
 static void finish(struct hps_request *r, struct hps_request_slot *t)
 {
+    if (t->state == HPS_REQUEST_NUMBERS && r->delta && !r->no_messages) hps_request_decode(r, t);
     if (t->state == HPS_REQUEST_NUMBERS) r->ops->merge(r, t);
     t->state = HPS_REQUEST_READY;
 }
@@ -342,4 +344,9 @@ bool hps_request_flush(struct hps_request *r)
 double hps_request_bytes(const struct hps_request *r)
 {
     return r->bytes;
+}
+
+const struct hps_message_count *hps_request_count(const struct hps_request *r)
+{
+    return &r->count;
 }

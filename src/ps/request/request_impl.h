@@ -2,11 +2,13 @@
 #ifndef HPS_PS_REQUEST_REQUEST_IMPL_H
 #define HPS_PS_REQUEST_REQUEST_IMPL_H
 
+#include "ps/delta.h"
 #include "ps/request.h"
 #include "ps/unique.h"
 
 /* The counts that an owner receives for each micro-batch: rows, the unique row index of the first,
- * numbers of the message, where they begin in the memory of the sender. */
+ * numbers of the message, where they begin in the memory of the sender, or their bytes as sent
+ * where they are encoded. */
 enum { HPS_REQUEST_NCOUNT = 4 };
 enum hps_request_state { HPS_REQUEST_READY, HPS_REQUEST_COUNTS, HPS_REQUEST_NUMBERS };
 
@@ -21,6 +23,13 @@ struct hps_request_cache {
     size_t hit_cap, adds_cap, list_cap[5], use_cap, index_cap, to_cap;
 };
 
+/* The numbers of a step in bytes (ps/delta.h). */
+struct hps_request_coded {
+    unsigned char *out, *in;
+    int *nout, *out_at, *nin, *in_at;   /* (parts) bytes to and from each member, their beginning */
+    size_t out_cap, in_cap;
+};
+
 /* An in-flight slot: a step that is requested or in use. */
 struct hps_request_slot {
     struct hps_request_step step;
@@ -33,6 +42,7 @@ struct hps_request_slot {
     int *nin, *in_at;     /* (parts) numbers from each member, and where they begin in
                              `incoming`; 0 of those that are read in place                 */
     const int **received; /* (parts) the received numbers of each member                   */
+    struct hps_request_coded coded; /* what is sent, where that is encoded                      */
     struct hps_int_mirror outgoing; /* numbers for owners, by owner, then micro-batch */
     struct hps_request_shared { /* the buffer of shared memory that `outgoing` is in, if it is   */
         struct hps_shm *shm;
@@ -74,11 +84,29 @@ struct hps_request {
     void *context;
     bool holds;                 /* received numbers say of which rows gradients are held */
     struct hps_row_cache *cache;    /* borrowed, or NULL                                 */
+    bool delta;                 /* numbers are sent as differences ...                   */
+    enum hps_delta list;        /* ... of such lists                                     */
+    struct hps_message_count count;     /* of these                                      */
     bool flushes;               /* the step that is begun returns what is held           */
     struct hps_request_slot slot[HPS_REQUEST_NSLOT];
     long long begun, taken;
     double bytes;
 };
+
+/* Does member q read my numbers in my memory, and I its? */
+static inline bool hps_request_is_direct(const struct hps_request *r, int q)
+{
+    return r->direct && hps_shm_is(r->shm, q);
+}
+
+/* Numbers as differences, to and from the members that do not read them so: encode them once the
+ * counts are known, which then have the bytes; send them once those of others have come; decode
+ * what came to where numbers would have. */
+void hps_request_coded_new(const struct hps_request *r, struct hps_request_coded *coded);
+void hps_request_coded_free(struct hps_request_coded *coded);
+void hps_request_encode(struct hps_request *r, struct hps_request_slot *t);
+void hps_request_send_coded(struct hps_request *r, struct hps_request_slot *t);
+void hps_request_decode(struct hps_request *r, struct hps_request_slot *t);
 
 /* Numbers (M, owners) of `size` bytes become (M, members), in place; 0 of members that own
  * nothing. */

@@ -1,11 +1,9 @@
 /* report_messages.c - kinds of messages that travelled encoded: how much it saved, and changed. */
+#include <math.h>
+#include <string.h>
+
 #include "base/json.h"
 #include "train/report/report_impl.h"
-
-static bool is_on(const struct hps_run_traffic *t, int kind)
-{
-    return t->codec[kind] && hps_codec_converts(t->codec[kind]);
-}
 
 void hps_report_put_messages(json_t *j, const struct hps_report_input *f)
 {
@@ -13,34 +11,45 @@ void hps_report_put_messages(json_t *j, const struct hps_report_input *f)
 
     for (int kind = 0; kind < HPS_MESSAGES; kind++) {
         const struct hps_message_count *c = &f->traffic.messages[kind];
-        if (!is_on(&f->traffic, kind)) continue;
+        if (!f->traffic.codec[kind]) continue;
         json_t *one = json_object();
         hps_report_put_word(one, "kind", hps_message_name[kind]);
-        hps_report_put_word(one, "codec", f->traffic.codec[kind]->name);
+        hps_report_put_word(one, "codec", f->traffic.codec[kind]);
         hps_report_put_real(one, "bytes", c->bytes);
-        hps_report_put_real(one, "fp32_bytes", c->fp32_bytes);
+        hps_report_put_real(one, "plain_bytes", c->plain_bytes);
         hps_report_put_real(one, "error", hps_message_error(c));
         hps_report_append(list, one);
     }
     hps_report_put(j, "messages", list);
 }
 
+static bool is_ids(const json_t *one)
+{
+    return strcmp(hps_report_word(one, "kind"), hps_message_name[HPS_MESSAGE_IDS]) == 0;
+}
+
+/* Ids, the last kind, share the line of the one before. */
 int hps_report_nmessages(const json_t *r)
 {
-    return (int)json_array_size(json_object_get(r, "messages"));
+    const json_t *list = json_object_get(r, "messages");
+    int n = (int)json_array_size(list);
+
+    return n > 1 && is_ids(json_array_get(list, (size_t)n - 1)) ? n - 1 : n;
 }
 
 void hps_report_table_messages(struct hps_page *t, const json_t *r)
 {
     const json_t *list = json_object_get(r, "messages");
-    char text[32];
+    size_t n = json_array_size(list);
 
-    for (int i = 0; i < hps_report_nmessages(r); i++) {
-        const json_t *one = json_array_get(list, (size_t)i);
-        hps_page_add(t, "messages: %s as %s, %.4g MB instead of %.4g, error %s\n",
-                     hps_report_word(one, "kind"), hps_report_word(one, "codec"),
-                     1e-6 * hps_report_real(one, "bytes"),
-                     1e-6 * hps_report_real(one, "fp32_bytes"),
-                     hps_page_real(text, sizeof text, hps_report_real(one, "error")));
+    for (size_t i = 0; i < n; i++) {
+        const json_t *one = json_array_get(list, i);
+        double error = hps_report_real(one, "error");
+        const char *before = i == 0 ? "messages: " : is_ids(one) ? "; " : "\nmessages: ";
+        hps_page_add(t, "%s%s %s, %.3g MB of %.3g", before, hps_report_word(one, "kind"),
+                     hps_report_word(one, "codec"), 1e-6 * hps_report_real(one, "bytes"),
+                     1e-6 * hps_report_real(one, "plain_bytes"));
+        if (!isnan(error)) hps_page_add(t, ", error %.2g", error);
     }
+    if (n > 0) hps_page_add(t, "\n");
 }

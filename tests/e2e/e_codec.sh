@@ -34,7 +34,7 @@ cut=$((layers - 4)) key=storage.messages.activations
 learn 0 '' 3 "$cut" '2 1' fp32
 fp32=$loss
 learn 0 '' 3 "$cut" '2 1' bf16 --set $key=bf16
-rounded=$loss
+rounded=$loss cut_loss=$loss
 other "$rounded" "$fp32"
 close "$rounded" "$fp32" $bf16
 learn 0 '' 3 "$cut" '2 1' again --set $key=bf16
@@ -149,4 +149,22 @@ learn 65 "$key=fp8: .*fp32" 1 '' 1 none --set $key=fp8
 learn 65 'storage.messages.rows=int8: .*fp32' 1 '' 1 none --set storage.messages.rows=int8
 learn 65 'storage.messages.ids=varint: .*plain' 1 '' 1 none --set storage.messages.ids=varint
 learn 65 "'idz'" 1 '' 1 none --set storage.messages.idz=delta
+echo '-- GPUs: the host encodes; what travels by NCCL is refused'
+folder=$(dirname "$HETERPS")/tests/cuda
+if [ -f "$folder/libnccl.so.2" ] && cc -shared -fPIC -o libcuda.so.1 "$srcdir/tests/lib/fake_gpu.c"
+then
+    LD_LIBRARY_PATH=$HPS_TMP${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} HETERPS_LIBDIR=$folder
+    export LD_LIBRARY_PATH HETERPS_LIBDIR HPS_FAKE_GPUS=2 HPS_FAKE_ALIKE=1
+    learn 0 '' 2 "$cut" '1 1' gpu --set $key=bf16
+    grep -q '"kind": *"gpu"' gpu/pool.json || fail 'no rank is a GPU rank'
+    close "$loss" "$cut_loss" $bf16
+    other "$loss" "$fp32"
+    halved gpu activations
+    learn 65 'rows bf16, gradients bf16: GPUs that exchange rows by NCCL send fp32' 2 '' 2 none "$@"
+    [ "$(grep -c 'error: ' err)" -eq 1 ] || fail 'not one error'
+    export HETERPS_NCCL=0
+    learn 0 '' 2 '' 2 gpu_rows "$@" --set storage.messages.ids=delta
+    close "$loss" "$apart" $bf16
+    halved gpu_rows rows
+fi
 verdict

@@ -80,17 +80,15 @@ void hps_request_decode(struct hps_request *r, struct hps_request_slot *t)
     struct hps_request_coded *c = &t->coded;
 
     for (int q = 0; q < r->parts; q++) {
-        const unsigned char *from = c->in + c->in_at[q];
-        int *to = t->incoming.host + t->in_at[q];
+        size_t at = (size_t)c->in_at[q], to = (size_t)t->in_at[q];
         for (int m = 0; m < r->M && !hps_request_is_direct(r, q); m++) {
             const int *got = t->nsend + HPS_REQUEST_NCOUNT * (q * r->M + m);
-            if (got[2] == 0) continue;
-            size_t bytes = hps_delta_decode(r->list, (size_t)got[2], from, to);
+            size_t n = (size_t)got[2], bytes = 0;
+            if (n > 0) bytes = hps_delta_decode(r->list, n, c->in + at, t->incoming.host + to);
             if (bytes != (size_t)got[3])
-                HPS_DIE("member %d requests %d rows in %d bytes, not %zu", q, got[2], got[3],
-                        bytes);
-            from += bytes;
-            to += got[2];
+                HPS_DIE("member %d requests %zu rows in %d bytes, not %zu", q, n, got[3], bytes);
+            at += bytes;
+            to += n;
         }
     }
 }

@@ -16,12 +16,15 @@ enum hps_lookup_form {
 };
 
 /* The rows of a step. The row with unique index p is number at[p] of `table`, whose rows are
- * `stride` floats apart, or, where at is NULL or at[p] < 0, number p of `gathered`. */
+ * `stride` floats apart, or, where at is NULL or at[p] < 0, number p of `gathered`. Of a table
+ * whose rows are kept encoded, rows are found by number alone (HPS_ROWS_IN_TABLE). */
 struct hps_rows {
     const float *gathered;      /* (nrow, dim) */
     const float *table;
     size_t stride;
     const int *at;              /* (nrow) */
+    const unsigned char *encoded;           /* in place of `table`; or NULL */
+    const struct hps_row_format *format;    /* of it                        */
 };
 
 /* The transpose of the bags: the row with unique index row[i] is in the bags

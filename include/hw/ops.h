@@ -55,6 +55,16 @@ struct hps_row_list {
     const int *at;              /* (n) device memory */
 };
 
+/* The same of a table whose rows are kept encoded (hw/row_format.h), on a host. */
+struct hps_row_format;
+struct hps_encoded_rows {
+    const struct hps_row_format *format;
+    void *row;
+    size_t n;
+    const int *at;              /* (n) */
+    const uint32_t *key;        /* (n) of the rounding of each; NULL: to read */
+};
+
 /* n sums of vectors of length dim: the i-th is over the vectors from[start[i]] ..
  * from[start[i+1] - 1] of `row`, at least one. start and from NULL: vector i itself. Device
  * memory. */

@@ -24,6 +24,10 @@ struct hps_row_ops {
     void (*gather)(struct hps_dev *dev, const float *table, struct hps_row_list rows, float *out);
     void (*apply)(struct hps_dev *dev, const struct hps_rule *rule, float *table,
                   struct hps_row_list rows, const struct hps_row_sums *grad);
+    /* The same of rows that are kept encoded. NULL: the device has fp32 rows alone. */
+    void (*gather_encoded)(struct hps_dev *dev, struct hps_encoded_rows rows, float *out);
+    void (*apply_encoded)(struct hps_dev *dev, const struct hps_rule *rule,
+                          struct hps_encoded_rows rows, const struct hps_row_sums *grad);
     /* to[to_at[i]] = from[from_at[i]], rows of `stride` floats; to_at has no repeats. One of the
      * two tables may be mapped memory. */
     void (*move)(struct hps_dev *dev, size_t stride, size_t n, const int *from_at,

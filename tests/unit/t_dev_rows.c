@@ -33,7 +33,8 @@ static void stay_rows(struct bags *k, size_t nrow, size_t dim, const float *rows
         memcpy(k->at[i] < 0 ? k->far + i * dim : k->table + (nrow - 1 - i) * stride, rows + i * dim,
                dim * sizeof(float));
     }
-    k->lookup.rows = (struct hps_rows){ k->far, k->table, stride, k->at };
+    k->lookup.rows = (struct hps_rows){ .gathered = k->far, .table = k->table, .stride = stride,
+                                        .at = k->at };
 }
 
 /* All of them in the table; each id knows where. */

@@ -9,6 +9,7 @@
 #include "config.h"
 #include "hw/cpu/bf16_impl.h"
 #include "hw/gemm.h"
+#include "hw/numbers.h"
 
 float hps_bf16_rounded(float x)
 {
@@ -37,10 +38,8 @@ void hps_bf16_round(size_t rows, size_t n, const float *x, size_t ldx, uint16_t 
 
 HPS_MULTIVERSION static void widen_bf16(size_t n, const uint16_t *restrict from, float *restrict x)
 {
-    for (size_t i = 0; i < n; i++) {
-        union { uint32_t bits; float x; } u = { .bits = (uint32_t)from[i] << 16 };
-        x[i] = u.x;
-    }
+    for (size_t i = 0; i < n; i++)
+        x[i] = hps_bf16_to_float(from[i]);
 }
 
 void hps_bf16_widen(size_t n, const uint16_t *from, float *x)

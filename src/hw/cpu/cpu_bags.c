@@ -5,14 +5,15 @@
 #include <string.h>
 
 #include "hw/cpu/cpu_bags_impl.h"
+#include "hw/row_format.h"
 
 /* Rows to prefetch ahead where they are in any order and many are in a cache already: the others
  * must be requested earlier. */
 #define FAR 160
 
 /* The rows of ids: by number in the table; by index, all gathered; by index, gathered or in the
- * table. */
-enum rows { TABLE, TABLE_COLD, GATHERED, ANYWHERE };
+ * table; by number in a table that is encoded as these. */
+enum rows { TABLE, TABLE_COLD, GATHERED, ANYWHERE, IN_BF16, IN_FP16, IN_INT8 };
 
 HPS_INLINE const float *row_of_id(const struct hps_bags *j, size_t i, enum rows rows, size_t dim)
 {
@@ -35,10 +36,67 @@ HPS_INLINE void fetch_ahead(const struct hps_bags *j, size_t i, enum rows rows, 
     if (i < j->lookup.nid) hps_cpu_prefetch(row_of_id(j, i, rows, dim), dim);
 }
 
+HPS_INLINE const unsigned char *encoded_of_id(const struct hps_bags *j, size_t i)
+{
+    const struct hps_lookup *l = &j->lookup;
+
+    return l->rows.encoded + (size_t)l->of.in_table.row[i] * l->rows.format->bytes;
+}
+
+HPS_INLINE void add_bf16(float *restrict to, const uint16_t *restrict from, float share, size_t dim)
+{
+    HPS_VECTORS
+    for (size_t d = 0; d < dim; d++)
+        to[d] += share * hps_bf16_to_float(from[d]);
+}
+
+HPS_INLINE void add_fp16(float *restrict to, const uint16_t *restrict from, float share, size_t dim)
+{
+    HPS_VECTORS
+    for (size_t d = 0; d < dim; d++)
+        to[d] += share * hps_fp16_to_float(from[d]);
+}
+
+HPS_INLINE void add_int8(float *restrict to, const float *restrict scale, float share, size_t dim)
+{
+    const int8_t *q = (const int8_t *)(scale + 1);
+
+    HPS_VECTORS
+    for (size_t d = 0; d < dim; d++)
+        to[d] += share * (*scale * (float)q[d]);
+}
+
+/* to += the rows of ids first..last-1. */
+HPS_INLINE void add_encoded(const struct hps_bags *j, size_t first, size_t last, enum rows rows,
+                            float share, float *to, size_t dim)
+{
+    size_t ahead = j->lookup.of.in_table.cold ? HPS_CPU_PREFETCH : FAR;
+    size_t bytes = j->lookup.rows.format->state_at;
+
+    for (size_t i = first; i < last; i++) {
+        if (i + ahead < j->lookup.nid) {
+            const unsigned char *next = encoded_of_id(j, i + ahead);
+            __builtin_prefetch(next);
+            __builtin_prefetch(next + bytes - 1);
+        }
+        const void *from = encoded_of_id(j, i);
+        if (rows == IN_BF16)
+            add_bf16(to, from, share, dim);
+        else if (rows == IN_FP16)
+            add_fp16(to, from, share, dim);
+        else
+            add_int8(to, from, share, dim);
+    }
+}
+
 /* to += the rows of ids first..last-1. */
 HPS_INLINE void add_ids(const struct hps_bags *j, size_t first, size_t last, enum rows rows,
                         float share, float *to, size_t dim)
 {
+    if (rows >= IN_BF16) {
+        add_encoded(j, first, last, rows, share, to, dim);
+        return;
+    }
     for (size_t i = first; i < last; i++) {
         fetch_ahead(j, i, rows, dim);
         hps_cpu_row_add(to, row_of_id(j, i, rows, dim), share, dim);
@@ -100,6 +158,19 @@ HPS_INLINE void pool_slot(const struct hps_bags *j, size_t s, size_t b0, size_t 
     }
 }
 
+HPS_MULTIVERSION static void pool_encoded(const struct hps_bags *j, size_t b0, size_t b1)
+{
+    for (size_t s = 0; s < (size_t)j->lookup.nslot; s++)
+        switch (j->lookup.rows.format->weights) {
+        case HPS_AS_BF16:
+            HPS_CPU_WITH_DIM(j->dim, pool_slot, j, s, b0, b1, IN_BF16, j->mean);
+            break;
+        case HPS_AS_FP16: pool_slot(j, s, b0, b1, IN_FP16, j->mean, j->dim); break;
+        case HPS_AS_INT8: pool_slot(j, s, b0, b1, IN_INT8, j->mean, j->dim); break;
+        case HPS_AS_FP32: break;           /* not encoded: states alone are */
+        }
+}
+
 /* Sums of rows that are all gathered or all in the table: the common cases, compiled by
  * themselves. */
 HPS_MULTIVERSION static void pool_block(const struct hps_bags *j, size_t b0, size_t b1)
@@ -121,12 +192,20 @@ HPS_MULTIVERSION static void pool_block(const struct hps_bags *j, size_t b0, siz
         }
 }
 
+static void pool_any(const struct hps_bags *j, size_t b0, size_t b1)
+{
+    if (j->lookup.rows.encoded)
+        pool_encoded(j, b0, b1);
+    else
+        pool_block(j, b0, b1);
+}
+
 /* A block of fp32 sums stays in the cache until it is rounded. */
 static void pool_rounded(struct hps_bags *j, size_t b0, size_t b1)
 {
     j->first = b0;
     j->y.data = (float *)(void *)((char *)j->block + (size_t)hps_cpu_thread() * j->block_stride);
-    pool_block(j, b0, b1);
+    pool_any(j, b0, b1);
     j->bf16->round(b1 - b0, (size_t)j->y.width, j->y.data, j->y.ld,
                    j->rounded + b0 * j->ldrounded, j->ldrounded);
 }
@@ -141,7 +220,7 @@ static void pool_task(const void *job, int t, int n)
         if (j.rounded)
             pool_rounded(&j, b, end);
         else
-            pool_block(&j, b, end);
+            pool_any(&j, b, end);
     }
 }
 
@@ -151,10 +230,17 @@ static void gather_hot(const void *job, int t, int n)
     const struct hps_bags *j = job;
     size_t N = (size_t)j->lookup.hot.n, last = hps_cpu_cut(N, 1, t + 1, n);
     const int *place = j->lookup.by_row.row + j->lookup.by_row.n - N;
+    const struct hps_rows *rows = &j->lookup.rows;
 
-    for (size_t i = hps_cpu_cut(N, 1, t, n); i < last; i++)
-        memcpy(j->hot + i * j->dim, hps_lookup_row(&j->lookup.rows, place[i], j->dim),
-               j->dim * sizeof *j->hot);
+    for (size_t i = hps_cpu_cut(N, 1, t, n); i < last; i++) {
+        float *to = j->hot + i * j->dim;
+        if (rows->encoded)
+            hps_row_load(rows->format->weights,
+                         rows->encoded + (size_t)rows->at[place[i]] * rows->format->bytes, j->dim,
+                         to);
+        else
+            memcpy(to, hps_lookup_row(rows, place[i], j->dim), j->dim * sizeof *to);
+    }
 }
 
 /* Into `out`. */

@@ -172,6 +172,9 @@ void hps_cpu_rows_apply(struct hps_dev *dev, const struct hps_rule *rule, float 
                         struct hps_row_list rows, const struct hps_row_sums *grad);
 void hps_cpu_rows_gather(struct hps_dev *dev, const float *table, struct hps_row_list rows,
                          float *out);
+void hps_cpu_rows_gather_encoded(struct hps_dev *dev, struct hps_encoded_rows rows, float *out);
+void hps_cpu_rows_apply_encoded(struct hps_dev *dev, const struct hps_rule *rule,
+                                struct hps_encoded_rows rows, const struct hps_row_sums *grad);
 void hps_cpu_rows_move(struct hps_dev *dev, size_t stride, size_t n, const int *from_at,
                        const float *from, const int *to_at, float *to);
 void hps_cpu_rows_sum(struct hps_dev *dev, int dim, size_t n, const struct hps_row_sums *sums,

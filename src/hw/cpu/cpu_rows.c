@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "hw/cpu/cpu_impl.h"
+#include "hw/row_format.h"
 
 struct rows {
     size_t n, dim, stride;
@@ -38,6 +39,52 @@ void hps_cpu_rows_gather(struct hps_dev *dev, const float *table, struct hps_row
     struct rows j = { rows.n, (size_t)rows.dim, rows.stride, rows.at, table, out };
     hps_cpu_parallel_for(dev, (double)rows.n * (8 + 0.5 * rows.dim), gather_task, &j);
 }
+
+/* ---- encoded ---- */
+
+struct encoded {
+    struct hps_encoded_rows rows;
+    float *to;
+};
+
+HPS_INLINE void decode_rows(const struct encoded *j, size_t i, size_t last, enum hps_number kind,
+                            size_t dim)
+{
+    const unsigned char *from = j->rows.row;
+    size_t bytes = j->rows.format->bytes;
+
+    for (; i < last; i++) {
+        if (i + HPS_CPU_PREFETCH < j->rows.n)
+            __builtin_prefetch(from + (size_t)j->rows.at[i + HPS_CPU_PREFETCH] * bytes);
+        hps_row_load(kind, from + (size_t)j->rows.at[i] * bytes, dim, j->to + i * dim);
+    }
+}
+
+HPS_MULTIVERSION static void decode_span(const struct encoded *j, size_t first, size_t last)
+{
+    const struct hps_row_format *f = j->rows.format;
+
+    if (f->weights == HPS_AS_BF16) {
+        HPS_CPU_WITH_DIM(f->dim, decode_rows, j, first, last, HPS_AS_BF16);
+    } else {
+        decode_rows(j, first, last, f->weights, f->dim);
+    }
+}
+
+static void decode_task(const void *job, int t, int n)
+{
+    const struct encoded *j = job;
+    decode_span(j, hps_cpu_cut(j->rows.n, 16, t, n), hps_cpu_cut(j->rows.n, 16, t + 1, n));
+}
+
+void hps_cpu_rows_gather_encoded(struct hps_dev *dev, struct hps_encoded_rows rows, float *out)
+{
+    struct encoded j = { rows, out };
+    hps_cpu_parallel_for(dev, (double)rows.n * (8 + 0.5 * (double)rows.format->dim), decode_task,
+                         &j);
+}
+
+/* ---- move, sum ---- */
 
 struct moves {
     size_t n, stride;

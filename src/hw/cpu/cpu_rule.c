@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "hw/cpu/cpu_impl.h"
+#include "hw/row_format.h"
 
 #define BLOCK 4096              /* weights of a block                 */
 #define LANES 8                 /* partial sums of a norm             */
@@ -237,5 +238,80 @@ void hps_cpu_rows_apply(struct hps_dev *dev, const struct hps_rule *rule, float 
 
     hps_cpu_queue_after(dev, (double)j.n * (10 + 1.0 * (double)width), ntask, apply_task, &j,
                         sizeof j);
+    hps_cpu_queue_wait(dev);
+}
+
+/* ---- rows that are kept encoded ---- */
+
+struct encoded {
+    struct hps_rule_step rule;
+    struct hps_encoded_rows rows;
+    struct hps_row_sums grad;
+    size_t width;               /* of a decoded row */
+    float *scratch;             /* (ntask, width + dim) a row, and a sum */
+};
+
+HPS_INLINE void fetch_encoded(const struct encoded *j, size_t i)
+{
+    const struct hps_row_format *f = j->rows.format;
+    const unsigned char *row = (unsigned char *)j->rows.row + (size_t)j->rows.at[i] * f->bytes;
+
+    for (size_t b = 0; b < f->bytes; b += 64)
+        __builtin_prefetch(row + b, 0, 2);
+    __builtin_prefetch(row + f->bytes - 1, 0, 2);
+}
+
+/* States that are fp32 are updated where they are. */
+HPS_INLINE void apply_encoded(const struct encoded *j, size_t i, size_t last, float *x,
+                              enum hps_number weights, enum hps_number states, size_t dim)
+{
+    const struct hps_row_format *f = j->rows.format;
+    int all = hps_cpu_summands(&j->grad, j->rows.n);
+
+    for (; i < last; i++) {
+        unsigned char *row = (unsigned char *)j->rows.row + (size_t)j->rows.at[i] * f->bytes;
+        unsigned char *state = row + f->state_at;
+        float *s = states == HPS_AS_FP32 ? (float *)(void *)state : x + dim;
+        if (i + HPS_CPU_PREFETCH < j->rows.n) fetch_encoded(j, i + HPS_CPU_PREFETCH);
+        hps_row_load(weights, row, dim, x);
+        if (states != HPS_AS_FP32) hps_row_load(states, state, f->nstate, s);
+        apply(&j->rule, dim, x, hps_cpu_row_sum(&j->grad, i, all, dim, x + j->width), s, dim);
+        hps_row_store(weights, x, dim, j->rows.key[i], 0, row);
+        if (states == HPS_AS_FP32) continue;
+        hps_row_store(states, s, f->nstate, j->rows.key[i], (uint32_t)dim, state);
+    }
+}
+
+/* bf16 beside fp32 states: the common case, compiled by itself. */
+HPS_MULTIVERSION static void apply_encoded_span(const struct encoded *j, size_t first, size_t last,
+                                                float *scratch)
+{
+    const struct hps_row_format *f = j->rows.format;
+
+    if (f->weights == HPS_AS_BF16 && f->states == HPS_AS_FP32) {
+        HPS_CPU_WITH_DIM(f->dim, apply_encoded, j, first, last, scratch, HPS_AS_BF16, HPS_AS_FP32);
+    } else {
+        apply_encoded(j, first, last, scratch, f->weights, f->states, f->dim);
+    }
+}
+
+static void apply_encoded_task(const void *job, int t, int n)
+{
+    const struct encoded *j = job;
+    apply_encoded_span(j, hps_cpu_cut(j->rows.n, 16, t, n), hps_cpu_cut(j->rows.n, 16, t + 1, n),
+                       j->scratch + (size_t)t * (j->width + j->rows.format->dim));
+}
+
+void hps_cpu_rows_apply_encoded(struct hps_dev *dev, const struct hps_rule *rule,
+                                struct hps_encoded_rows rows, const struct hps_row_sums *grad)
+{
+    size_t dim = rows.format->dim, width = dim + rows.format->nstate;
+    int ntask = hps_cpu_ntask(dev, rows.n, PART);
+    size_t bytes = (size_t)ntask * (width + dim) * sizeof(float);
+    struct encoded j = { hps_rule_prepare(rule), rows, *grad, width,
+                         hps_cpu_queue_scratch(dev, bytes) };
+
+    hps_cpu_queue_after(dev, (double)rows.n * (10 + 2.0 * (double)width), ntask, apply_encoded_task,
+                        &j, sizeof j);
     hps_cpu_queue_wait(dev);
 }

@@ -231,6 +231,8 @@ static const struct hps_row_ops rows = {
     .bag_backward = hps_cpu_bag_backward,
     .gather = hps_cpu_rows_gather,
     .apply = hps_cpu_rows_apply,
+    .gather_encoded = hps_cpu_rows_gather_encoded,
+    .apply_encoded = hps_cpu_rows_apply_encoded,
     .move = hps_cpu_rows_move,
     .sum = hps_cpu_rows_sum,
 };

@@ -5,6 +5,7 @@
 #ifndef HPS_NET_LAYER_ROWS_H
 #define HPS_NET_LAYER_ROWS_H
 
+#include "hw/row_format.h"
 #include "net/net.h"
 
 /* The keys; every such type has them by these names. */
@@ -15,6 +16,7 @@ struct hps_rows_keys {
     int dim;
     const char *table, *hash;
     double init_std;
+    const char *rows, *states;      /* how they are kept; same: as the section `storage` says */
 };
 
 #define HPS_ROWS_FIELDS(type)                                                                      \
@@ -27,7 +29,11 @@ struct hps_rows_keys {
     HPS_CHOICE(type, hash, "none", "none|mod",                                                     \
                "id modulo buckets, needed where buckets are fewer than the slot's ids"),           \
     HPS_FIELD(type, init_std, HPS_REAL, "0.01", 0, 100, "",                                        \
-              "standard deviation of the rows at the start")
+              "standard deviation of the rows at the start"),                                      \
+    HPS_CHOICE(type, rows, "same", "same|" HPS_NUMBER_WEIGHTS,                                     \
+               "how rows are kept; same: as storage.rows says"),                                   \
+    HPS_CHOICE(type, states, "same", "same|" HPS_NUMBER_STATES,                                    \
+               "how their states are kept; same: as storage.states says")
 
 /* Set slot, base, modulo, table and dim of the layer, and add the table to the net or enlarge it.
  * HPS_DECK at the layer's place for a slot that the dataset lacks, a hash that is needed, or a

@@ -24,7 +24,8 @@ struct hps_measure_table {
 struct hps_measure_table_opt {
     int M;                              /* micro-batches of a step         */
     double max_bytes;                   /* of the table                    */
-    const struct hps_train_opt *train;
+    const struct hps_train_opt *train;  /* borrowed, as is storage         */
+    const struct hps_storage_opt *storage;
 };
 /* Make the table of layer l of the net. A table of more than max_bytes is replaced by one of
  * fewer rows: the part of each slot is smaller by the same factor, and ids are taken modulo. Its

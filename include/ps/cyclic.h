@@ -17,6 +17,11 @@ static inline long long hps_cyclic_local(long long row, int k)
 {
     return row / HPS_CYCLIC_BLOCK / k * HPS_CYCLIC_BLOCK + row % HPS_CYCLIC_BLOCK;
 }
+/* The global number of a local row of owner `part` of k. */
+static inline long long hps_cyclic_global(long long local, int part, int k)
+{
+    return (local / HPS_CYCLIC_BLOCK * k + part) * HPS_CYCLIC_BLOCK + local % HPS_CYCLIC_BLOCK;
+}
 /* How many of `rows` rows owner `part` of k has; 0 where part >= k, which is no owner. */
 long long hps_cyclic_nlocal(long long rows, int part, int k);
 

@@ -3,6 +3,8 @@
 #define HPS_PS_STORAGE_OPT_H
 
 #include "base/deck.h"
+#include "hw/row_format.h"
+#include "net/net.h"
 #include "comm/messages.h"
 
 /* The encoding in which each kind of message travels. */
@@ -15,6 +17,7 @@ struct hps_storage_opt {
     const char *server_type;            /* "": the cheapest CPU type with enough ranks */
     double gpu_memory, host_memory;
     const char *file;
+    const char *rows, *states;          /* how rows of tables are kept; NULL: fp32 */
     struct hps_message_opt messages;
 };
 
@@ -28,5 +31,10 @@ bool hps_storage_sends_differences(const struct hps_storage_opt *opt);
 /* The encoding of a kind of numbers; fp32 where the option is not set at all. Pure. */
 const struct hps_codec_ops *hps_storage_codec(const struct hps_storage_opt *opt,
                                               enum hps_message kind);
+
+/* How the rows of a table are kept: its layer's keys, or the section's. Pure. */
+struct hps_row_format hps_storage_row_format(const struct hps_storage_opt *opt,
+                                             const struct hps_table_shape *shape,
+                                             const struct hps_train_opt *train);
 
 #endif

@@ -193,7 +193,8 @@ static void open_way(struct bench *b, bool shared)
 {
     enum { NBUFFER = HPS_EXCHANGE_BUFFERS + HPS_REQUEST_BUFFERS };
     const struct hps_layer *const list[1] = { &b->layer };
-    struct hps_table_opt own = { hps_rank(), 1, &b->train, 1, hps_tier_find("device"), NULL };
+    struct hps_table_opt own = { .part = hps_rank(), .parts = 1, .train = &b->train,
+                                 .seed = 1, .tier = hps_tier_find("device") };
     struct hps_request_opt use = { .nlayer = b->serves ? 0 : 1, .layer = list, .index = true,
                                    .buffer = HPS_EXCHANGE_BUFFERS, .owners = 1 };
     int dim[NBUFFER];

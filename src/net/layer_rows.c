@@ -126,6 +126,7 @@ static enum hps_status join_table(struct hps_layer *l, struct hps_net *net,
         net->ntable++;
         *t = (struct hps_table_shape){ .name = name, .rows = rows, .dim = k->dim,
                                        .init_std = k->init_std, .shared = shared,
+                                       .kept_rows = k->rows, .kept_states = k->states,
                                        .override = { head->optimizer, head->learning_rate, true } };
         return HPS_OK;
     }
@@ -145,6 +146,12 @@ static enum hps_status join_table(struct hps_layer *l, struct hps_net *net,
     if (hps_item_has(l->item, "learning_rate") && t->override.learning_rate != head->learning_rate)
         return hps_deck_wrong(l->item, "learning_rate", "table '%s' has learning_rate %g already",
                               name, t->override.learning_rate);
+    if (hps_item_has(l->item, "rows") && strcmp(t->kept_rows, k->rows) != 0)
+        return hps_deck_wrong(l->item, "rows", "table '%s' has rows as %s already", name,
+                              t->kept_rows);
+    if (hps_item_has(l->item, "states") && strcmp(t->kept_states, k->states) != 0)
+        return hps_deck_wrong(l->item, "states", "table '%s' has states as %s already", name,
+                              t->kept_states);
     if (t->rows < rows) t->rows = rows;
     return HPS_OK;
 }

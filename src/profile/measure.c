@@ -136,11 +136,11 @@ static void fill_layers(struct hps_profile *p, const struct hps_net *net,
         double states = (rule.nstate + 1) * weights; /* and gradients */
         if (y->table >= 0) {
             const struct hps_table_shape *t = &net->table[y->table];
-            rule = hps_opt_rule(o->train, &t->override, hps_update_of(0, 1));
+            struct hps_row_format f = hps_storage_row_format(o->storage, t, o->train);
             /* the units of all stages that read it have its rows */
             double part = (double)t->rows / hps_net_layers_of_table(net, y->table);
-            weights += part * t->dim;
-            states += part * ((double)hps_rule_stride(&rule, t->dim) - t->dim);
+            weights += part * (double)f.state_at / 4;
+            states += part * (double)(f.bytes - f.state_at) / 4;
             if (o->servers > 0 && hps_train_is_async(o->train)) states += part; /* versions */
         }
         snprintf(p->layer[l].name, sizeof p->layer[l].name, "%s", y->name);

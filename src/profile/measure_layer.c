@@ -72,7 +72,7 @@ static enum hps_status make_tables(struct bench *w)
             w->first[l] &= !same_rows(w, y, &w->net->layer[i]);
         int nreader = hps_net_layers_of_table(w->net, y->table);
         struct hps_measure_table_opt opt = { w->opt->microbatches, TABLE_BYTES / nreader,
-                                             w->opt->train };
+                                             w->opt->train, w->opt->storage };
         st = hps_measure_table_new(&w->table[l], w->net, l, &w->alone, w->dev, &opt);
     }
     return st;

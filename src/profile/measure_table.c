@@ -54,7 +54,9 @@ enum hps_status hps_measure_table_new(struct hps_measure_table *t, const struct 
                                       int l, const struct hps_small_team *alone,
                                       struct hps_dev *dev, const struct hps_measure_table_opt *opt)
 {
-    const struct hps_storage_opt storage = { .file = "" };
+    /* rows as the deck keeps them; nothing else of its storage */
+    const struct hps_storage_opt storage = { .file = "", .rows = opt->storage->rows,
+                                             .states = opt->storage->states };
     const struct hps_ps_opt ps_opt = { .train = opt->train, .storage = &storage, .seed = 1,
                                          .worker = HPS_TEAM_ALL_WORKERS };
 

@@ -175,14 +175,14 @@ static MPI_Comm server_comm(const struct hps_team *team)
 
 /* Bytes of my rows of a table. */
 static double bytes_of(const struct hps_ps *s, const struct hps_ps_table *st,
-                       const struct hps_net *net, const struct hps_train_opt *opt)
+                       const struct hps_net *net, const struct hps_train_opt *opt,
+                       const struct hps_storage_opt *storage)
 {
     const struct hps_table_shape *shape = &net->table[st->index];
-    struct hps_rule rule = hps_opt_rule(opt, &shape->override, hps_update_of(0, 1));
     struct owner o = owner_of(s, st);
 
     return (double)hps_cyclic_nlocal(shape->rows, o.part, o.parts) *
-           (double)hps_rule_stride(&rule, shape->dim) * sizeof(float);
+           (double)hps_storage_row_format(storage, shape, opt).bytes;
 }
 
 /* A device without memory for all of its rows keeps the same share of each table there. */
@@ -195,7 +195,7 @@ static void make_tiers(struct hps_ps *s, const struct hps_net *net, struct hps_d
         s->group[g].tier = hps_tier_find("device");
     if (dev->host || storage->gpu_memory <= 0) return;
     for (int i = 0; i < s->ntable; i++)
-        all += bytes_of(s, &s->table[i], net, opt);
+        all += bytes_of(s, &s->table[i], net, opt, storage);
     for (int i = 0; i < s->ntable && all > storage->gpu_memory; i++) {
         struct hps_ps_group *g = &s->group[s->table[i].group];
         struct owner o = owner_of(s, &s->table[i]);
@@ -253,8 +253,9 @@ static enum hps_status make_exchanges(struct hps_ps *s, struct hps_dev *dev)
         const struct hps_ps_group *g = &s->group[t->group];
         enum hps_status one = hps_exchange_new(&t->exchange, t->table, dev, g->shm,
                                                next[t->group]++, &s->codec, g->comm);
+        bool by_number = t->table->format.weights == HPS_AS_FP32 || t->table->parts == 1;
         if (one) st = one;
-        if (!st && !g->index && !g->sums && t->table->nrow > 0)
+        if (!st && !g->index && !g->sums && t->table->nrow > 0 && by_number)
             hps_exchange_read_in_place(t->exchange);
         if (!st && g->sums && t->table->part == 0 && t->table->parts > 1)
             HPS_SAY_ALL(HPS_INFO, "table '%s': its %d owners send sums of bags",
@@ -305,7 +306,10 @@ static enum hps_status make_tables(struct hps_ps *s, const struct hps_net *net,
             t->held = opt->tables->table[i].held;
             continue;
         }
-        struct hps_table_opt own = { o.part, o.parts, opt->train, opt->seed, g->tier, g->slots };
+        struct hps_table_opt own = {
+            o.part, o.parts, opt->train, opt->seed, g->tier, g->slots,
+            hps_storage_row_format(opt->storage, &net->table[t->index], opt->train)
+        };
         st = hps_table_new(&t->table, net, t->index, dev, &own);
         if (!st && s->versioned)
             t->versions.of = hps_mem_new((size_t)t->table->nrow, sizeof *t->versions.of);

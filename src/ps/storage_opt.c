@@ -18,6 +18,11 @@ static const struct hps_field storage_fields[] = {
               "limit of the tier in host memory; this version keeps all rows there"),
     { "file", HPS_WORD, offsetof(struct hps_storage_opt, file), "", 0, 0, "", "",
       "tier in a file; this version has none" },
+    HPS_CHOICE(hps_storage_opt, rows, "fp32", HPS_NUMBER_WEIGHTS,
+               "weights of rows at rest, rounded by chance at each update; int8: with a scale a "
+               "row. On CPUs"),
+    HPS_CHOICE(hps_storage_opt, states, "fp32", HPS_NUMBER_STATES,
+               "optimiser states of rows at rest. On CPUs"),
     { 0 }
 };
 
@@ -73,4 +78,22 @@ const struct hps_codec_ops *hps_storage_codec(const struct hps_storage_opt *opt,
 bool hps_storage_sends_differences(const struct hps_storage_opt *opt)
 {
     return opt->messages.ids && strcmp(opt->messages.ids, "delta") == 0;
+}
+
+static enum hps_number number_of(const char *of_table, const char *of_all)
+{
+    bool own = of_table && strcmp(of_table, "same") != 0;
+
+    return own ? hps_number_find(of_table) : of_all ? hps_number_find(of_all) : HPS_AS_FP32;
+}
+
+struct hps_row_format hps_storage_row_format(const struct hps_storage_opt *opt,
+                                             const struct hps_table_shape *shape,
+                                             const struct hps_train_opt *train)
+{
+    struct hps_rule rule = hps_opt_rule(train, &shape->override, hps_update_of(0, 1));
+    size_t dim = (size_t)shape->dim, stride = hps_rule_stride(&rule, shape->dim);
+
+    return hps_row_format_of(number_of(shape->kept_rows, opt->rows),
+                             number_of(shape->kept_states, opt->states), dim, stride - dim);
 }

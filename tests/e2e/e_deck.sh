@@ -42,7 +42,7 @@ schedule.throughput_limit
 schedule.profile schedule.plan schedule.policy schedule.warm schedule.seed schedule.seconds
 schedule.evaluations schedule.replan schedule.replan_margin schedule.share storage.servers
 storage.server_type
-storage.gpu_memory storage.host_memory storage.file checkpoint.directory
+storage.gpu_memory storage.host_memory storage.file storage.rows storage.states checkpoint.directory
 checkpoint.interval_steps checkpoint.interval_seconds checkpoint.keep perf.events
 perf.events_per_region perf.trace'
 awk '/^[a-z]+:/ { section = $1; sub(/:/, ".", section) }

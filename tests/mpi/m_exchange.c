@@ -370,7 +370,7 @@ static float *run(struct world *w, bool direct, size_t *bytes)
     struct hps_shm *shm =
         hps_shm_new(w->dev.host, HPS_EXCHANGE_BUFFERS + HPS_REQUEST_BUFFERS, dim, w->comm);
     const struct hps_table_opt opt = { w->me, w->owners > 0 ? w->owners : w->R, &w->opt, 1,
-                                       hps_tier_find("device"), NULL };
+                                       &hps_tier_device, NULL, { 0 } };
     if (hps_table_new(&table, &w->net, 0, &w->dev, &opt) != HPS_OK ||
         hps_request_new(&route, &use, IDS_ROWS, M, &w->dev, shm, w->comm) != HPS_OK ||
         hps_exchange_new(&ps, table, &w->dev, shm, 0, &w->codec, w->comm) != HPS_OK)
@@ -424,7 +424,7 @@ static void run_both(struct world *w)
 static void refuse(const struct world *w)
 {
     const struct hps_exchange_opt opt = { &hps_codec_bf16, &hps_codec_fp32 };
-    const struct hps_table_opt own = { w->me, w->R, &w->opt, 1, hps_tier_find("device"), NULL };
+    const struct hps_table_opt own = { w->me, w->R, &w->opt, 1, &hps_tier_device, NULL, { 0 } };
     struct hps_dev dev = w->dev;
     struct hps_table *table;
     struct hps_exchange *ps;

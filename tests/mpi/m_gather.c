@@ -142,7 +142,8 @@ int main(int argc, char **argv)
     w.me = hps_rank();
     if (hps_dev_cpu.open(&w.dev, 0, 1) != HPS_OK) HPS_DIE("no device");
     for (int i = 0; i < TABLES; i++) {
-        struct hps_table_opt opt = { w.me, w.R, &w.opt, 1, hps_tier_find("device"), NULL };
+        struct hps_table_opt opt = { .part = w.me, .parts = w.R, .train = &w.opt, .seed = 1,
+                                     .tier = hps_tier_find("device") };
         if (hps_table_new(&w.table[i], &w.net, i, &w.dev, &opt) != HPS_OK)
             HPS_DIE("no table");
         w.then[i] = hps_mem_new(bytes_of(w.table[i]) + 1, 1);

@@ -145,7 +145,8 @@ static void check_table(const char *more, int times)
     const struct hps_table_shape *shape = &toy.net->table[0];
     struct hps_rule rule = hps_opt_rule(&toy.train, &shape->override, hps_update_of(0, 1));
     double bytes = (double)shape->rows * (double)hps_rule_stride(&rule, DIM) * sizeof(float);
-    struct hps_measure_table_opt opt = { M, bytes / (times - 0.5), &toy.train };
+    const struct hps_storage_opt storage = { .file = "" };
+    struct hps_measure_table_opt opt = { M, bytes / (times - 0.5), &toy.train, &storage };
     if (hps_small_team_new(&alone, 1, 0, MPI_COMM_SELF) ||
         hps_measure_table_new(&t, toy.net, 0, &alone, &toy.dev, &opt))
         HPS_DIE("no table");
@@ -216,8 +217,9 @@ static void check_profile(struct hps_dev *dev)
         hps_net_new(&net, deck, data) || hps_deck_map(deck, "train", &item) ||
         hps_deck_bind(deck, item, hps_train_fields, NULL, NULL, &train))
         HPS_DIE("no network");
-    const struct hps_measure_opt opt = { .train = &train, .data = data, .batch = N,
-                                         .microbatches = M };
+    const struct hps_storage_opt storage = { .file = "" };
+    const struct hps_measure_opt opt = { .train = &train, .storage = &storage, .data = data,
+                                         .batch = N, .microbatches = M };
     if (hps_measure_layers(m, net, dev, &opt, N / M)) HPS_DIE("nothing is measured");
     for (int l = 0; l < net->L; l++)
         check_measured(&m[l], l, distinct(&s) / M);

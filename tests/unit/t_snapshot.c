@@ -31,7 +31,8 @@ static void open_one(struct one *o, double share)
     toy_open(&o->toy, "model: [{name: e, type: embedding, slots: a, buckets: 150001, dim: 3}, "
                       "{name: h, type: fc, width: 1}, {name: l, type: logistic}]\n"
                       "train: {optimizer: adagrad, learning_rate: 0.1}");
-    struct hps_table_opt opt = { 0, 1, &o->toy.train, 9, hps_tier_find("device"), NULL };
+    struct hps_table_opt opt = { .parts = 1, .train = &o->toy.train, .seed = 9,
+                                 .tier = hps_tier_find("device") };
     assert_int_equal(hps_table_new(&o->table, o->toy.net, 0, &o->toy.dev, &opt), HPS_OK);
     size_t n = ROWS * o->table->stride;
     o->then = hps_mem_new(n, sizeof *o->then);

@@ -17,6 +17,7 @@ struct attention_opt {
     int dim;
     const char *table, *hash;
     double init_std;
+    const char *rows, *states;
     struct hps_list hidden;
     const char *activation, *weights, *empty;
     struct hps_attention net;                              /* not a key: made of the keys */
@@ -80,7 +81,7 @@ static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
     struct attention_opt *o = l->opt;
     const struct hps_layer *c = &net->layer[l->input[0]];
     struct hps_rows_keys keys = { "slot", { 1, &o->slot }, o->buckets, o->dim, o->table, o->hash,
-                                  o->init_std };
+                                  o->init_std, o->rows, o->states };
     enum hps_status s = hps_layer_rows(l, net, &keys);
 
     if (!s && l->nslot != 1)

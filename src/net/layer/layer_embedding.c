@@ -13,6 +13,7 @@ struct embedding_opt {
     int dim;
     const char *pooling, *combine, *table, *hash, *exchange;
     double init_std;
+    const char *rows, *states;
 };
 
 static const struct hps_field fields[] = {
@@ -30,7 +31,7 @@ static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
 {
     const struct embedding_opt *o = l->opt;
     struct hps_rows_keys keys = { "slots", o->slots, o->buckets, o->dim, o->table, o->hash,
-                                  o->init_std };
+                                  o->init_std, o->rows, o->states };
     enum hps_status s = hps_layer_rows(l, net, &keys);
 
     if (!s && strcmp(o->exchange, "bags") == 0 && strcmp(o->pooling, "mean") == 0)

@@ -231,8 +231,8 @@ void hps_exchange_locate(const struct hps_exchange *p, struct hps_lookup *lookup
 {
     lookup->rows = (struct hps_rows){ .gathered = p->rows.device };
     if (p->in_place) {
-        lookup->rows.table = p->table->row;
-        lookup->rows.stride = p->table->stride;
+        lookup->rows = hps_table_rows(p->table);
+        lookup->rows.gathered = p->rows.device;
         lookup->rows.at = p->parts > 1 ? p->at : p->r->row;
     } else if (lookup->form == HPS_ROWS_IN_TABLE) {
         lookup->form = HPS_ROWS_IN_ORDER; /* they were gathered in that order */

@@ -30,7 +30,7 @@ struct hps_snapshot {
     int n, most;             /* places taken so far, and that may be                         */
     int spare;               /* one that serves again, and through `before` the others; -1   */
     struct kept **kept;      /* slabs of SLAB rows                                           */
-    float **row;
+    unsigned char **row;
     bool pressed;            /* who changes rows waits                                       */
     double cost_s;
 };
@@ -108,9 +108,10 @@ static struct kept *kept_at(const struct hps_snapshot *s, int k)
     return &s->kept[k / SLAB][k % SLAB];
 }
 
-static float *row_at(const struct hps_snapshot *s, int k)
+/* As the table keeps it. */
+static unsigned char *row_at(const struct hps_snapshot *s, int k)
 {
-    return s->row[k / SLAB] + (size_t)(k % SLAB) * s->table->stride;
+    return s->row[k / SLAB] + (size_t)(k % SLAB) * s->table->format.bytes;
 }
 
 /* A place for a row; there is one. */
@@ -124,19 +125,19 @@ static int take_place(struct hps_snapshot *s)
     }
     if (s->n % SLAB == 0) {
         s->kept[s->n / SLAB] = hps_mem_new(SLAB, sizeof **s->kept);
-        s->row[s->n / SLAB] = hps_mem_new(SLAB * s->table->stride, sizeof **s->row);
+        s->row[s->n / SLAB] = hps_mem_new(SLAB, s->table->format.bytes);
     }
     return s->n++;
 }
 
 static void keep(struct hps_snapshot *s, long long row)
 {
-    size_t stride = s->table->stride;
+    size_t bytes = s->table->format.bytes;
     long long c = row / s->chunk;
     int k = take_place(s);
 
     *kept_at(s, k) = (struct kept){ (int)(row - c * s->chunk), s->last[c] };
-    memcpy(row_at(s, k), s->table->row + (size_t)row * stride, stride * sizeof **s->row);
+    memcpy(row_at(s, k), hps_table_memory(s->table) + (size_t)row * bytes, bytes);
     s->last[c] = k;
     s->is_kept[row / 8] |= (unsigned char)(1 << row % 8);
 }
@@ -204,7 +205,7 @@ static void put_back(struct hps_snapshot *s, long long c, float *to)
 
     for (int k = s->last[c], before; k >= 0; k = before) {
         struct kept *one = kept_at(s, k);
-        memcpy(to + (size_t)one->row * stride, row_at(s, k), stride * sizeof *to);
+        hps_row_decode(&s->table->format, 1, row_at(s, k), to + (size_t)one->row * stride);
         before = one->before;
         one->before = s->spare;
         s->spare = k;
@@ -215,13 +216,15 @@ static void put_back(struct hps_snapshot *s, long long c, float *to)
 long long hps_snapshot_take(struct hps_snapshot *s, long long *first, float *to)
 {
     const struct hps_table *t = s->table;
-    const float *from = s->copy ? s->copy : t->row;
 
     pthread_mutex_lock(&s->lock);
     *first = s->next;
     long long left = t->nrow - s->next, n = left < s->chunk ? left : s->chunk;
     if (n > 0) {
-        memcpy(to, from + (size_t)*first * t->stride, (size_t)n * t->stride * sizeof *to);
+        if (s->copy)
+            memcpy(to, s->copy + (size_t)*first * t->stride, (size_t)n * t->stride * sizeof *to);
+        else
+            hps_table_read(t, *first, n, to);
         if (!s->copy) put_back(s, *first / s->chunk, to);
         s->next += n;
         pthread_cond_signal(&s->passed);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/rng.h"
 #include "base/say.h"
 #include "ps/snapshot.h"
 
@@ -44,12 +45,51 @@ static void fill_blocks(const struct start *s, long long first, long long n, flo
         fill_block(s, first + b, to + (size_t)b * HPS_CYCLIC_BLOCK * s->table->stride);
 }
 
+/* Random bits for the rounding of a local row, in the update of that number; 0: its start. */
+static uint32_t row_key(const struct hps_table *t, uint64_t update_key, long long row)
+{
+    uint64_t global = (uint64_t)hps_cyclic_global(row, t->part, t->parts);
+
+    return (uint32_t)(hps_rng_bits(update_key, global) >> 32);
+}
+
+/* The rows' start, rounded. */
+static void fill_encoded(const struct start *s, struct hps_table *t)
+{
+    uint64_t key = hps_rng_sub(t->key, 0);
+    long long nblock = (t->nrow + HPS_CYCLIC_BLOCK - 1) / HPS_CYCLIC_BLOCK;
+
+#ifdef _OPENMP
+#pragma omp parallel num_threads(t->dev->nthread)
+#endif
+    {
+        float *x = hps_mem_new(HPS_CYCLIC_BLOCK * t->stride, sizeof *x);
+#ifdef _OPENMP
+#pragma omp for schedule(static)
+#endif
+        for (long long b = 0; b < nblock; b++) {
+            long long first = b * HPS_CYCLIC_BLOCK, left = t->nrow - first;
+            uint32_t keys[HPS_CYCLIC_BLOCK];
+            size_t n = left < HPS_CYCLIC_BLOCK ? (size_t)left : HPS_CYCLIC_BLOCK;
+            fill_block(s, b, x);
+            for (size_t r = 0; r < n; r++)
+                keys[r] = row_key(t, key, first + (long long)r);
+            hps_row_encode(&t->format, n, x, keys, t->encoded + (size_t)first * t->format.bytes);
+        }
+        hps_mem_free(x);
+    }
+}
+
 static void fill(const struct start *s, struct hps_table *t)
 {
     size_t size = HPS_CYCLIC_BLOCK * t->stride, all = (size_t)t->nrow * t->stride;
     long long nblock = (t->nrow + HPS_CYCLIC_BLOCK - 1) / HPS_CYCLIC_BLOCK;
     float *host = t->tier->host(t), *buffer;
 
+    if (t->encoded) {
+        fill_encoded(s, t);
+        return;
+    }
     if (host) {
         fill_blocks(s, 0, nblock, host);
         return;
@@ -82,10 +122,23 @@ enum hps_status hps_table_new(struct hps_table **out, const struct hps_net *net,
                     shape->name, nrow, shape->rows, INT_MAX);
         return HPS_DECK;
     }
+    size_t dim = (size_t)shape->dim, stride = hps_rule_stride(&rule, shape->dim);
+    struct hps_row_format format = hps_row_format_of(opt->format.weights, opt->format.states, dim,
+                                                     stride - dim);
+    if (!hps_row_format_is_plain(&format) && (!dev->ops->rows->apply_encoded || opt->slots)) {
+        HPS_SAY_ALL(HPS_ERROR,
+                    "table '%s': storage.rows and storage.states other than fp32 are for tables on "
+                    "CPUs, without slots on a GPU",
+                    shape->name);
+        return HPS_DECK;
+    }
     t = hps_mem_new(1, sizeof *t);
     *t = (struct hps_table){ .shape = shape, .part = opt->part, .parts = opt->parts, .nrow = nrow,
-                             .dim = shape->dim, .stride = hps_rule_stride(&rule, shape->dim),
-                             .dev = dev, .tier = opt->tier, .slots = opt->slots };
+                             .dim = shape->dim, .stride = stride,
+                             .dev = dev, .tier = opt->tier, .slots = opt->slots,
+                             .format = format,
+                             .key = hps_rng_sub(hps_rng_key(opt->seed, "rounding of rows"),
+                                                (uint64_t)index) };
     t->tier->alloc(t);
     fill(&(struct start){ t, net, index, rule, opt->seed }, t);
     *out = t;
@@ -96,6 +149,7 @@ void hps_table_free(struct hps_table *t)
 {
     if (!t) return;
     t->tier->free(t);
+    hps_mem_free(t->row_key);
     hps_mem_free(t);
 }
 
@@ -109,9 +163,49 @@ static struct hps_row_list list_of(const struct hps_table *t, size_t n, const in
     return (struct hps_row_list){ t->stride, t->dim, n, at };
 }
 
+void hps_table_read(const struct hps_table *t, long long first, long long n, float *x)
+{
+    size_t at = (size_t)first, some = (size_t)n;
+
+    if (t->encoded)
+        hps_row_decode(&t->format, some, t->encoded + at * t->format.bytes, x);
+    else
+        memcpy(x, t->row + at * t->stride, some * t->stride * sizeof *x);
+}
+
+void hps_table_write(struct hps_table *t, long long first, long long n, const float *x)
+{
+    size_t at = (size_t)first, some = (size_t)n;
+
+    if (t->encoded)
+        hps_row_encode(&t->format, some, x, NULL, t->encoded + at * t->format.bytes);
+    else
+        memcpy(t->row + at * t->stride, x, some * t->stride * sizeof *x);
+}
+
+static struct hps_encoded_rows encoded_of(const struct hps_table *t, size_t n, const int *at)
+{
+    return (struct hps_encoded_rows){ &t->format, t->encoded, n, at, NULL };
+}
+
 void hps_table_gather(struct hps_table *t, size_t n, const int *at, float *out)
 {
-    if (n > 0) t->dev->ops->rows->gather(t->dev, t->row, list_of(t, n, at), out);
+    const struct hps_row_ops *ops = t->dev->ops->rows;
+
+    if (n == 0) return;
+    if (t->encoded)
+        ops->gather_encoded(t->dev, encoded_of(t, n, at), out);
+    else
+        ops->gather(t->dev, t->row, list_of(t, n, at), out);
+}
+
+struct hps_rows hps_table_rows(const struct hps_table *t)
+{
+    if (t->format.weights != HPS_AS_FP32)
+        return (struct hps_rows){ .encoded = t->encoded, .format = &t->format };
+    if (!t->encoded) return (struct hps_rows){ .table = t->row, .stride = t->stride };
+    return (struct hps_rows){ .table = (const float *)(const void *)t->encoded,
+                              .stride = t->format.bytes / sizeof(float) };
 }
 
 void hps_table_sums(struct hps_table *t, size_t n, const int *begin, const int *row, float *out)
@@ -122,10 +216,24 @@ void hps_table_sums(struct hps_table *t, size_t n, const int *begin, const int *
                                  .offset = begin,
                                  .form = HPS_ROWS_IN_TABLE,
                                  .of.in_table = { row, true },
-                                 .rows = { .table = t->row, .stride = t->stride } };
+                                 .rows = hps_table_rows(t) };
     struct hps_tensor y = hps_tensor_of(out, t->dim);
 
     t->dev->ops->rows->bag_forward(t->dev, &lookup, t->dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT, y);
+}
+
+/* A row is rounded at every update, by chance that its number and that of the update address. */
+static void apply_encoded(struct hps_table *t, const struct hps_rule *rule, size_t n, const int *at,
+                          const struct hps_row_sums *grad)
+{
+    uint64_t key = hps_rng_sub(t->key, (uint64_t)rule->step);
+    struct hps_encoded_rows rows = encoded_of(t, n, at);
+
+    hps_mem_grow(&t->row_key, &t->nrow_key, n, sizeof *t->row_key);
+    for (size_t i = 0; i < n; i++)
+        t->row_key[i] = row_key(t, key, at[i]);
+    rows.key = t->row_key;
+    t->dev->ops->rows->apply_encoded(t->dev, rule, rows, grad);
 }
 
 void hps_table_apply(struct hps_table *t, const struct hps_rule *rule, size_t n, const int *at,
@@ -133,7 +241,10 @@ void hps_table_apply(struct hps_table *t, const struct hps_rule *rule, size_t n,
 {
     if (n == 0) return;
     if (t->snapshot) hps_snapshot_change(t->snapshot, n, at);
-    t->dev->ops->rows->apply(t->dev, rule, t->row, list_of(t, n, at), grad);
+    if (t->encoded)
+        apply_encoded(t, rule, n, at, grad);
+    else
+        t->dev->ops->rows->apply(t->dev, rule, t->row, list_of(t, n, at), grad);
     if (!t->snapshot) return;
     t->dev->ops->sync(t->dev);
     hps_snapshot_changed(t->snapshot);

@@ -12,12 +12,16 @@ static size_t bytes_of(const struct hps_table *t)
 
 static void alloc_rows(struct hps_table *t)
 {
-    t->row = t->dev->ops->alloc(t->dev, bytes_of(t));
+    if (hps_row_format_is_plain(&t->format))
+        t->row = t->dev->ops->alloc(t->dev, bytes_of(t));
+    else
+        t->encoded = t->dev->ops->alloc(t->dev, (size_t)t->nrow * t->format.bytes);
 }
 
 static void free_rows(struct hps_table *t)
 {
     t->dev->ops->free(t->dev, t->row);
+    t->dev->ops->free(t->dev, t->encoded);
 }
 
 static float *host(const struct hps_table *t)
@@ -28,7 +32,9 @@ static float *host(const struct hps_table *t)
 static void copy(struct hps_table *t, float *to)
 {
     t->dev->ops->sync(t->dev);
-    if (t->dev->host)
+    if (t->encoded)
+        hps_table_read(t, 0, t->nrow, to);
+    else if (t->dev->host)
         memcpy(to, t->row, bytes_of(t));
     else
         t->dev->ops->copy_to_host(t->dev, to, t->row, bytes_of(t));
@@ -36,7 +42,9 @@ static void copy(struct hps_table *t, float *to)
 
 static void set(struct hps_table *t, const float *from)
 {
-    if (!t->dev->host)
+    if (t->encoded)
+        hps_table_write(t, 0, t->nrow, from);
+    else if (!t->dev->host)
         t->dev->ops->copy_to_device(t->dev, t->row, from, bytes_of(t));
     else if (t->row != from)
         memcpy(t->row, from, bytes_of(t));

@@ -1,0 +1,77 @@
+#!/bin/sh
+# Rows that are kept in fewer bytes: rounded by chance at each update, on one layout to the same
+# bits each time and after a restart; with servers, workers, other ranks. A table may have its own.
+# The plan knows the bytes. GPUs, which keep fp32, refuse.
+. "${srcdir:?}/tests/lib/lib.sh"
+. "$srcdir/tests/lib/data.sh"
+census
+
+# learn CODE PATTERN RANKS NAME ARGUMENT...: some steps of census; the loss is in $loss
+learn() {
+    code=$1 pattern=$2 n=$3 name=$4
+    shift 4
+    expect "$code" "$pattern" ranks "$n" train "$srcdir/inputs/census.yaml" --set data.test= \
+        --set train.epochs=0 --set train.steps=30 --set run.threads=1 --set "run.directory=$name" \
+        --set data.batch=128 "$@"
+    loss=$(number "$name/report.json" train_loss)
+}
+other() { [ "$1" != "$2" ] || fail "both are $1"; }
+same() { [ "$1" = "$2" ] || fail "$1 is not $2"; }
+
+learn 0 '' 1 plain
+plain=$loss
+
+# Each update rounds a weight by 2^-7, 2^-10 or a 64th of the row's largest at most, by chance up or
+# down. What that does to a loss depends on the network; of this one, after 30 steps, no more than:
+for kind in 'bf16 fp32 5e-3' 'fp16 fp32 5e-3' 'int8 fp32 2e-2' 'fp32 bf16 5e-3' 'bf16 bf16 1e-2'; do
+    # shellcheck disable=SC2086 # words
+    set -- $kind
+    echo "-- rows $1, states $2"
+    what=$1_$2 bound=$3
+    set -- --set "storage.rows=$1" --set "storage.states=$2"
+    learn 0 '' 1 "$what" "$@"
+    rounded=$loss
+    other "$rounded" "$plain"
+    close "$rounded" "$plain" "$bound"
+    learn 0 '' 1 "again_$what" "$@"
+    same "$loss" "$rounded"
+    learn 0 '' 2 "two_$what" "$@"
+    close "$loss" "$rounded" "$bound"
+    learn 0 '' 1 "stopped_$what" "$@" --set train.steps=12
+    learn 0 '' 1 "stopped_$what" "$@"
+    grep -q 'step 12' err || fail 'the run was not restarted'
+    same "$loss" "$rounded"
+done
+
+echo '-- servers, workers that do not wait, other ranks and encodings at a restart'
+set -- --set storage.rows=bf16
+learn 0 '' 3 served "$@" --set storage.servers=1
+learn 0 '' 2 asp "$@" --set storage.servers=1 --set train.synchronization=asp
+close "$loss" "$plain" 5e-3
+learn 0 '' 2 moved "$@" --set train.steps=12
+learn 0 '' 3 moved --set storage.rows=int8 --set storage.servers=1
+close "$loss" "$plain" 2e-2
+
+echo '-- a table of its own, and the plan that knows the bytes'
+weights() {
+    awk '$1 == "\"weight_bytes\":" { sum += $2 } $1 == "\"state_bytes\":" { sum += $2 }
+        END { printf "%.0f\n", sum }' "$1/profile.json"
+}
+learn 0 '' 1 own --set model.ids.rows=bf16 --set model.ids.states=bf16
+other "$loss" "$plain"
+[ "$(weights own)" -lt "$(weights plain)" ] || fail 'the profile does not know the bytes'
+learn 0 '' 1 no --set storage.rows=int8 --set model.ids.rows=fp32 --set model.wide.rows=fp32
+same "$loss" "$plain"
+
+echo '-- refused'
+learn 65 'storage.rows=fp8: .*bf16' 1 none --set storage.rows=fp8
+learn 65 'storage.states=int8: .*bf16' 1 none --set storage.states=int8
+learn 65 'model.ids.rows=fp8: .*bf16' 1 none --set model.ids.rows=fp8
+folder=$(dirname "$HETERPS")/tests/cuda
+if [ -d "$folder" ] && cc -shared -fPIC -o libcuda.so.1 "$srcdir/tests/lib/fake_gpu.c"; then
+    LD_LIBRARY_PATH=$HPS_TMP${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} HETERPS_LIBDIR=$folder
+    export LD_LIBRARY_PATH HETERPS_LIBDIR HPS_FAKE_GPUS=1
+    learn 65 'are for tables on CPUs' 1 none --set storage.rows=bf16
+    [ "$(grep -c 'error: ' err)" -eq 1 ] || fail 'not one error'
+fi
+verdict

@@ -282,16 +282,20 @@ HPS_INLINE void apply_encoded(const struct encoded *j, size_t i, size_t last, fl
     }
 }
 
-/* bf16 beside fp32 states: the common case, compiled by itself. */
+/* Beside fp32 states: the common cases, compiled by themselves. */
 HPS_MULTIVERSION static void apply_encoded_span(const struct encoded *j, size_t first, size_t last,
                                                 float *scratch)
 {
     const struct hps_row_format *f = j->rows.format;
 
-    if (f->weights == HPS_AS_BF16 && f->states == HPS_AS_FP32) {
-        HPS_CPU_WITH_DIM(f->dim, apply_encoded, j, first, last, scratch, HPS_AS_BF16, HPS_AS_FP32);
-    } else {
+    if (f->states != HPS_AS_FP32) {
         apply_encoded(j, first, last, scratch, f->weights, f->states, f->dim);
+    } else if (f->weights == HPS_AS_BF16) {
+        HPS_CPU_WITH_DIM(f->dim, apply_encoded, j, first, last, scratch, HPS_AS_BF16, HPS_AS_FP32);
+    } else if (f->weights == HPS_AS_FP16) {
+        HPS_CPU_WITH_DIM(f->dim, apply_encoded, j, first, last, scratch, HPS_AS_FP16, HPS_AS_FP32);
+    } else {
+        HPS_CPU_WITH_DIM(f->dim, apply_encoded, j, first, last, scratch, HPS_AS_INT8, HPS_AS_FP32);
     }
 }
 

@@ -36,7 +36,7 @@ const struct hps_field hps_sched_fields[] = {
     HPS_CHOICE(hps_sched_opt, objective, "model", "model|engine",
                "what the plan is best under"),
     { "trial_steps", HPS_REAL, offsetof(struct hps_sched_opt, trial_steps), "0", 0, 10000, "auto",
-      "", "of each of the best plans before a training; auto: 20 or of 0.1 s, if < 1 % of the run" },
+      "", "of each of the best plans before a training; auto: 20 or of 0.1 s, if < 1 % of it" },
     HPS_FIELD(hps_sched_opt, polish, HPS_BOOL, "true", 0, 1, "",
               "methods that sample plans improve each by moves of stages"),
     { "throughput_limit", HPS_REAL, offsetof(struct hps_sched_opt, throughput_limit), "max", 0,

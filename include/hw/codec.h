@@ -1,13 +1,14 @@
-/* codec.h - encodings in which numbers travel between ranks, and in which rows may be kept: a table
- * of functions for each, and one list of them. What is computed with is fp32. Another encoding is
- * a source and a line of the list.
+/* codec.h - encodings in which numbers travel between ranks: a table of functions for each, and one
+ * list of them. What is computed with is fp32. Another encoding is a source and a line of the list.
+ * How rows are kept: hw/row_format.h.
  *
  *   fp32  as in memory
  *   bf16  8 digits, the exponents of fp32: a number changes by 2^-8 of it at most, near 0 by 2^-134
  *   fp16  11 digits, IEEE half: by 2^-11 of it, below 2^-14 by 2^-25. What is above 65504, the
  *         largest, becomes that, so that no number becomes infinite which was not
  *
- * Infinity and NaN stay what they are in each, so that a loss that is not finite is seen. */
+ * Infinity and NaN stay what they are in each, so that a loss that is not finite is seen; as bf16
+ * what is above 3.39e38 becomes infinite. */
 #ifndef HPS_HW_CODEC_H
 #define HPS_HW_CODEC_H
 

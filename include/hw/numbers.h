@@ -1,6 +1,7 @@
 /* numbers.h - single numbers as bf16 and fp16, from fp32 and back, by the bits of fp32: without
- * branches, so that compilers turn loops into vectors. To the nearest, ties to even; or by chance,
- * up or down in proportion, so that the mean of many roundings is the number itself. C and CUDA C.
+ * branches, so that compilers turn loops into vectors. To the nearest, ties to even (of bf16:
+ * hw/bf16.h); or by chance, up or down in proportion, so that the mean of many roundings is the
+ * number itself. C and CUDA C.
  *
  * Infinity and NaN stay what they are. No finite number becomes infinite by chance, and none
  * becomes infinite as fp16. */
@@ -87,7 +88,8 @@ HPS_BOTH_INLINE uint16_t hps_fp16_by_chance(float x, uint32_t chance)
     uint32_t most = bits < HPS_FP16_MAX ? bits : HPS_FP16_MAX;
     uint32_t normal = (most - HPS_FP16_REBIAS + (chance >> 3 & 0x1fff)) >> HPS_FP16_SHIFT;
     float low = hps_float_of(bits < HPS_FP16_NORMAL ? bits : 0);
-    uint32_t least = (uint32_t)(int)(low * 0x1p24f + (float)(int)(chance & 0xffff) * 0x1p-16f);
+    /* the sum has room for 14 bits of chance: with more, whole numbers would be rounded up */
+    uint32_t least = (uint32_t)(int)(low * 0x1p24f + (float)(int)(chance >> 2 & 0x3fff) * 0x1p-14f);
     return hps_fp16_odd(sign, bits, bits < HPS_FP16_NORMAL ? least : normal);
 }
 

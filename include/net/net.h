@@ -53,7 +53,7 @@ struct hps_table_shape {
     double init_std;                /* rows start as init_std * normal(seed, table, row)    */
     bool shared;                    /* named by a key `table`, so several layers may read it */
     struct hps_opt_override override;   /* how its rows learn                               */
-    const char *kept_rows, *kept_states;    /* as what; NULL or same: storage.rows, .states  */
+    const char *row_encoding, *state_encoding; /* NULL or same: storage.rows, .states         */
     bool sums;                      /* owners on CPUs send partial pooled sums (ps/pooled.h) */
 };
 

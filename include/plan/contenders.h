@@ -12,8 +12,8 @@
 
 /* Fill plan (max) with copies of `best` and of the best contenders, in the order of what the replay
  * promises (plan/promise.h): the cheapest that keep the throughput limit of the options, or nearly;
- * with "max", the fastest. Returns how many, >= 1; the caller frees each. All are priced. Takes
- * some tenths of a second at most. Local. */
+ * with "max", the fastest. The first of them is there though it may not be near. Returns how many,
+ * >= 1; the caller frees each. All are priced. Takes some tenths of a second at most. Local. */
 int hps_contenders(struct hps_plan **plan, int max, const struct hps_plan *best,
                    const struct hps_profile *p, const struct hps_sched_opt *opt);
 

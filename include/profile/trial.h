@@ -28,6 +28,7 @@ struct hps_trial_opt {
 };
 
 enum { HPS_TRIAL_WINDOWS = 3 };
+#define HPS_TRIAL_PAUSE_S 0.1           /* between two windows */
 
 /* What the trial found. The first steps do not count, since they touch new memory. The times are
  * those of the window that is the median one. */

@@ -42,9 +42,9 @@ struct hps_table_opt {
     struct hps_row_format format;           /* its encodings: how rows are kept */
 };
 /* Rows of table `index` of the net, initialised from (seed, table, global row), states as `train`
- * says; none is in a slot. HPS_DECK with a message when more than 2^31 - 1 rows come to this owner,
- * or the device cannot keep rows like that; *table is NULL then. Net and device are borrowed.
- * Local. */
+ * says; none is in a slot. A device that keeps fp32 alone (hw/row_ops.h) does so. HPS_DECK with a
+ * message when more than 2^31 - 1 rows come to this owner; *table is NULL then. Net and device are
+ * borrowed. Local. */
 enum hps_status hps_table_new(struct hps_table **table, const struct hps_net *net, int index,
                               struct hps_dev *dev, const struct hps_table_opt *opt);
 void hps_table_free(struct hps_table *table);

@@ -1,7 +1,8 @@
 /* tier.h - where the rows of a table shard are kept: a table of operations for each place, and one
  * list of them. Another place is one file and one line in the list.
  *
- * The rows that a step reads and updates are always in device memory (table->row). Where all rows
+ * The rows that a step reads and updates are always in device memory (table->row, or on a host
+ * table->encoded where they are kept in fewer bytes: hw/row_format.h). Where all rows
  * of a shard are there, their numbers are the local row numbers. Where they are not, the device has
  * slots for some of them (ps/slots.h), the rest lie in the backing store, and before a step its
  * rows are fetched to slots (ps/staging.h). What a lookup gives does not depend on the place. */
@@ -17,8 +18,8 @@ struct hps_tier_ops {
     /* Memory for the shard's rows, not initialised; and its end. Local. */
     void (*alloc)(struct hps_table *table);
     void (*free)(struct hps_table *table);
-    /* Where all rows (nrow, stride) lie in host memory, to be read and written; NULL: nowhere. What
-     * is in slots is newer. Pure. */
+    /* Where all rows (nrow, stride) lie in host memory, to be read and written; NULL: nowhere, or
+     * encoded. What is in slots is newer. Pure. */
     float *(*host)(const struct hps_table *table);
     /* Rows are copied from the backing store to slots, or from slots to it: (n) local row numbers
      * and slots in device memory. Queued on the device; does not wait. All three are NULL where

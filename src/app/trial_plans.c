@@ -56,12 +56,18 @@ static double state_bytes(const struct hps_profile *p)
     return bytes;
 }
 
-/* Seconds of a trial of that many steps of n plans, by the model. */
+static int windows_of(int steps)
+{
+    return steps < MIN_WINDOWS ? 1 : HPS_TRIAL_WINDOWS;
+}
+
+/* Seconds of a trial of so many steps of n plans, by the model, with as many that do not count. */
 static double trial_s(const struct hps_job *j, int n, int steps)
 {
     double step_s = hps_promise_step(j->plan, j->profile).step_s;
+    double pauses_s = (windows_of(steps) - 1) * HPS_TRIAL_PAUSE_S;
 
-    return n * (2 * steps * step_s + state_bytes(j->profile) / BYTES_S);
+    return n * (2 * steps * step_s + pauses_s + state_bytes(j->profile) / BYTES_S);
 }
 
 /* How many steps to try; 0: none. auto: *n becomes the number of plans that there is time for. */
@@ -93,7 +99,7 @@ static enum hps_status try_plan(struct hps_job *j, const struct hps_plan *plan, 
         .train = &j->o.train, .storage = &j->o.storage, .data = j->train,
         .batch = j->o.data.batch, .microbatches = j->o.data.microbatches,
         .prefetch = j->o.data.prefetch, .shuffle = j->o.data.shuffle,
-        .seed = (uint64_t)j->o.run.seed, .nwindow = steps < MIN_WINDOWS ? 1 : HPS_TRIAL_WINDOWS,
+        .seed = (uint64_t)j->o.run.seed, .nwindow = windows_of(steps),
         .min_steps = steps, .max_steps = steps };
     int *stage_of = hps_mem_new((size_t)j->pool->R, sizeof *stage_of);
     struct hps_team *team = NULL;

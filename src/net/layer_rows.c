@@ -126,7 +126,7 @@ static enum hps_status join_table(struct hps_layer *l, struct hps_net *net,
         net->ntable++;
         *t = (struct hps_table_shape){ .name = name, .rows = rows, .dim = k->dim,
                                        .init_std = k->init_std, .shared = shared,
-                                       .kept_rows = k->rows, .kept_states = k->states,
+                                       .row_encoding = k->rows, .state_encoding = k->states,
                                        .override = { head->optimizer, head->learning_rate, true } };
         return HPS_OK;
     }
@@ -146,12 +146,13 @@ static enum hps_status join_table(struct hps_layer *l, struct hps_net *net,
     if (hps_item_has(l->item, "learning_rate") && t->override.learning_rate != head->learning_rate)
         return hps_deck_wrong(l->item, "learning_rate", "table '%s' has learning_rate %g already",
                               name, t->override.learning_rate);
-    if (hps_item_has(l->item, "rows") && strcmp(t->kept_rows, k->rows) != 0)
-        return hps_deck_wrong(l->item, "rows", "table '%s' has rows as %s already", name,
-                              t->kept_rows);
-    if (hps_item_has(l->item, "states") && strcmp(t->kept_states, k->states) != 0)
-        return hps_deck_wrong(l->item, "states", "table '%s' has states as %s already", name,
-                              t->kept_states);
+    if (hps_item_has(l->item, "rows") && strcmp(t->row_encoding, k->rows) != 0)
+        return hps_deck_wrong(l->item, "rows", "table '%s' has %s rows already (same: storage.rows)", name,
+                              t->row_encoding);
+    if (hps_item_has(l->item, "states") && strcmp(t->state_encoding, k->states) != 0)
+        return hps_deck_wrong(l->item, "states", "table '%s' has %s states already (same: storage.states)",
+                              name,
+                              t->state_encoding);
     if (t->rows < rows) t->rows = rows;
     return HPS_OK;
 }

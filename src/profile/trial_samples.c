@@ -15,7 +15,6 @@ enum { WARM_UP = 3, MIN_SURE = 8, FEW = 2, MAX_SHORT = 200 };
 #define FASTER 0.03
 #define WARM_UP_S 0.02
 #define MAX_WARM_UP_S 0.4
-#define PAUSE_S 0.1             /* between windows */
 
 void hps_trial_samples_init(struct hps_trial_samples *x, const struct hps_trial_opt *o)
 {
@@ -93,7 +92,7 @@ bool hps_trial_samples_settled(const struct hps_trial_samples *x)
 
 void hps_trial_samples_pause(const struct hps_trial_samples *x)
 {
-    if (x->warm) hps_sleep_s(PAUSE_S);
+    if (x->warm) hps_sleep_s(HPS_TRIAL_PAUSE_S);
 }
 
 void hps_trial_samples_begin(struct hps_trial_samples *x)

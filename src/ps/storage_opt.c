@@ -94,6 +94,6 @@ struct hps_row_format hps_storage_row_format(const struct hps_storage_opt *opt,
     struct hps_rule rule = hps_opt_rule(train, &shape->override, hps_update_of(0, 1));
     size_t dim = (size_t)shape->dim, stride = hps_rule_stride(&rule, shape->dim);
 
-    return hps_row_format_of(number_of(shape->kept_rows, opt->rows),
-                             number_of(shape->kept_states, opt->states), dim, stride - dim);
+    return hps_row_format_of(number_of(shape->row_encoding, opt->rows),
+                             number_of(shape->state_encoding, opt->states), dim, stride - dim);
 }

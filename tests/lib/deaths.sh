@@ -223,6 +223,7 @@ harmed() {
         case $file/$was/$now in
         */"$was/$was") ;;
         run/checkpoint/step_000000001.h5/*/) ;;         # older ones go where newer ones are whole
+        run/checkpoint/.rate/*) ;;                      # of a measurement; each run makes it anew
         */) echo "lost $file" ;;
         run/"checkpoint/${step##*/}"/* | data/*) echo "changed $file" ;;
         *) whole "$file" || echo "broken $file" ;;

@@ -25,7 +25,7 @@ struct one {
     long long taken;
 };
 
-static void open_one(struct one *o, double share)
+static void open_one(struct one *o, double share, enum hps_number rows)
 {
     *o = (struct one){ 0 };
     toy_open(&o->toy, "model: [{name: e, type: embedding, slots: a, buckets: 150001, dim: 3}, "
@@ -33,11 +33,13 @@ static void open_one(struct one *o, double share)
                       "train: {optimizer: adagrad, learning_rate: 0.1}");
     struct hps_table_opt opt = { .parts = 1, .train = &o->toy.train, .seed = 9,
                                  .tier = hps_tier_find("device") };
+    opt.format.weights = rows;
+    opt.format.states = rows == HPS_AS_BF16 ? HPS_AS_BF16 : HPS_AS_FP32;
     assert_int_equal(hps_table_new(&o->table, o->toy.net, 0, &o->toy.dev, &opt), HPS_OK);
     size_t n = ROWS * o->table->stride;
     o->then = hps_mem_new(n, sizeof *o->then);
     o->got = hps_mem_new(n, sizeof *o->got);
-    memcpy(o->then, o->table->row, n * sizeof *o->then);
+    hps_table_read(o->table, 0, ROWS, o->then);
     o->snapshot = hps_snapshot_new(o->table, share);
 }
 
@@ -82,20 +84,30 @@ static bool take(struct one *o)
     return n > 0;
 }
 
-static void every_row_is_as_it_was(void **state)
+static void as_it_was(enum hps_number rows)
 {
     struct one o;
 
-    (void)state;
-    open_one(&o, 0.5);
+    open_one(&o, 0.5, rows);
     assert_true(hps_snapshot_chunk(o.snapshot) * 3 < ROWS);
     for (uint64_t i = 0; i < 3; i++)
         change(&o, i, 30);
     while (take(&o))
         change(&o, (uint64_t)o.taken, 50);
     change(&o, 99, 2);
-    assert_true(memcmp(o.table->row, o.then, 1 << 20) != 0);
+    float *now = hps_mem_new(ROWS * o.table->stride, sizeof *now);
+    hps_table_read(o.table, 0, ROWS, now);
+    assert_true(memcmp(now, o.then, 1 << 20) != 0);
+    hps_mem_free(now);
     close_one(&o);
+}
+
+static void every_row_is_as_it_was(void **state)
+{
+    (void)state;
+    as_it_was(HPS_AS_FP32);
+    as_it_was(HPS_AS_BF16);
+    as_it_was(HPS_AS_INT8);
 }
 
 static void *take_all(void *arg)
@@ -111,7 +123,7 @@ static void behind(double share)
     pthread_t reader;
     struct one o;
 
-    open_one(&o, share);
+    open_one(&o, share, HPS_AS_FP32);
     size_t before = hps_mem_held_bytes(), row = o.table->stride * sizeof(float) + 16;
     if (share > 0) change(&o, 1, 3);
     assert_int_equal(pthread_create(&reader, NULL, take_all, &o), 0);
@@ -136,7 +148,7 @@ static void a_reader_that_quits(void **state)
     struct one o;
 
     (void)state;
-    open_one(&o, 0.5);
+    open_one(&o, 0.5, HPS_AS_FP32);
     hps_snapshot_quit(o.snapshot);
     change(&o, 1, 1);
     assert_false(take(&o));

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -84,7 +85,7 @@ int hps_file_new(const char *path, int flags)
 bool hps_file_put_pieces(int fd, struct iovec *piece, int n, uint64_t at)
 {
     while (n > 0) {
-        ssize_t done = pwritev(fd, piece, n, (off_t)at);
+        ssize_t done = pwritev(fd, piece, n < IOV_MAX ? n : IOV_MAX, (off_t)at);
         if (done < 0 && errno == EINTR) continue;
         if (done == 0) errno = ENOSPC;  /* a write of no bytes without an error */
         if (done <= 0) return false;

@@ -17,7 +17,7 @@
 #include "base/say.h"
 
 /* Datasets of so many bytes begin with a page: what is written past HDF5 is in whole pages. */
-enum { LARGE_BYTES = 1 << 20, PAGE_BYTES = 4096 };
+enum { LARGE_BYTES = 1 << 20, PAGE_BYTES = 65536 };
 
 /* Where the system said why, only that: the rest is about file descriptors and buffers. */
 static herr_t innermost(unsigned n, const H5E_error2_t *error, void *text)

@@ -294,8 +294,10 @@ HPS_MULTIVERSION static void apply_encoded_span(const struct encoded *j, size_t 
         HPS_CPU_WITH_DIM(f->dim, apply_encoded, j, first, last, scratch, HPS_AS_BF16, HPS_AS_FP32);
     } else if (f->weights == HPS_AS_FP16) {
         HPS_CPU_WITH_DIM(f->dim, apply_encoded, j, first, last, scratch, HPS_AS_FP16, HPS_AS_FP32);
-    } else {
+    } else if (f->weights == HPS_AS_INT8) {
         HPS_CPU_WITH_DIM(f->dim, apply_encoded, j, first, last, scratch, HPS_AS_INT8, HPS_AS_FP32);
+    } else {                            /* plain rows, which are no rows that are encoded */
+        apply_encoded(j, first, last, scratch, HPS_AS_FP32, HPS_AS_FP32, f->dim);
     }
 }
 

@@ -11,16 +11,16 @@
 
 #define PLANS 50000             /* priced at most */
 #define SECONDS 0.3
-enum { NEAR_PLANS = 16 };       /* replayed at most */
+enum { CANDIDATES = 16 };       /* replayed at most */
 
 /* The cheapest assignments so far, by price. */
-struct near {
+struct candidates {
     int n, L;
-    double price[NEAR_PLANS];
-    int *type;                  /* (NEAR_PLANS, L) */
+    double price[CANDIDATES];
+    int *type;                  /* (CANDIDATES, L) */
 };
 
-static void insert(struct near *x, double price, const int *type)
+static void insert(struct candidates *x, double price, const int *type)
 {
     size_t row = (size_t)x->L;
     int at = x->n;
@@ -29,17 +29,17 @@ static void insert(struct near *x, double price, const int *type)
         if (memcmp(x->type + (size_t)i * row, type, row * sizeof *type) == 0) return;
     while (at > 0 && x->price[at - 1] > price)
         at--;
-    if (at == NEAR_PLANS) return;
-    int moved = (x->n < NEAR_PLANS ? x->n : NEAR_PLANS - 1) - at;
+    if (at == CANDIDATES) return;
+    int moved = (x->n < CANDIDATES ? x->n : CANDIDATES - 1) - at;
     memmove(x->price + at + 1, x->price + at, (size_t)moved * sizeof *x->price);
     memmove(x->type + ((size_t)at + 1) * row, x->type + (size_t)at * row,
             (size_t)moved * row * sizeof *type);
     x->price[at] = price;
     memcpy(x->type + (size_t)at * row, type, row * sizeof *type);
-    if (x->n < NEAR_PLANS) x->n++;
+    if (x->n < CANDIDATES) x->n++;
 }
 
-static void price(struct near *x, struct hps_pricer *pr, const int *type)
+static void price(struct candidates *x, struct hps_pricer *pr, const int *type)
 {
     double cost = hps_pricer_price(pr, type, pr->ceiling);
 
@@ -47,7 +47,8 @@ static void price(struct near *x, struct hps_pricer *pr, const int *type)
 }
 
 /* All moves from the plan's assignment, and each type alone. type (2 L) scratch. */
-static void find_near(struct near *x, struct hps_pricer *pr, const struct hps_plan *best, int *type)
+static void find_candidates(struct candidates *x, struct hps_pricer *pr,
+                            const struct hps_plan *best, int *type)
 {
     int L = pr->L, *now = type, *next = type + L;
     uint64_t all = hps_moves_count(L, pr->T), step = 1 + all / PLANS;
@@ -131,27 +132,26 @@ int hps_contenders(struct hps_plan **plan, int max, const struct hps_plan *best,
     double wanted = by_speed ? best->throughput : opt->throughput_limit, *loss;
     struct hps_sched_opt mine = *opt;
     int L = p->L, *type = hps_mem_new(2 * (size_t)L, sizeof *type), n = 1;
-    struct near x = { .L = L };
+    struct candidates x = { .L = L };
 
-    x.type = hps_mem_new((size_t)NEAR_PLANS * (size_t)L, sizeof *x.type);
+    x.type = hps_mem_new((size_t)CANDIDATES * (size_t)L, sizeof *x.type);
     loss = hps_mem_new((size_t)max, sizeof *loss);
     mine.seconds = SECONDS;
     mine.evaluations = PLANS;
     struct hps_problem q = { .profile = p, .opt = &mine, .argument = "",
                              .throughput_limit = wanted * (1 - HPS_CONTENDERS_WIDE) };
     struct hps_pricer *pr = hps_pricer_new(&q);
-    find_near(&x, pr, best, type);
+    find_candidates(&x, pr, best, type);
     hps_pricer_free(pr);
     plan[0] = hps_plan_copy(best);
     loss[0] = loss_of(best, p, by_speed);
     for (int i = 0; i < x.n; i++) {
         struct hps_plan *y = plan_of(&q, x.type + (size_t)i * (size_t)L);
         double its = y ? loss_of(y, p, by_speed) : INFINITY;
-        if (its <= loss[0] * (1 + HPS_CONTENDERS_NEAR))
-            n = add(plan, loss, n, max, y, its);
-        else
-            hps_plan_free(y);
+        if (y) n = add(plan, loss, n, max, y, its);
     }
+    while (n > 2 && loss[n - 1] > loss[0] * (1 + HPS_CONTENDERS_NEAR))
+        hps_plan_free(plan[--n]);
     hps_mem_free(loss);
     hps_mem_free(x.type);
     hps_mem_free(type);

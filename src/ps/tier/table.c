@@ -11,6 +11,7 @@
 #include "ps/snapshot.h"
 
 enum { CHUNK = 256 };                   /* blocks that one put carries to a device */
+enum { MANY = 16384 };                  /* rows that are worth another thread      */
 
 /* How rows of a shard get their initial values. */
 struct start {
@@ -125,13 +126,8 @@ enum hps_status hps_table_new(struct hps_table **out, const struct hps_net *net,
     size_t dim = (size_t)shape->dim, stride = hps_rule_stride(&rule, shape->dim);
     struct hps_row_format format = hps_row_format_of(opt->format.weights, opt->format.states, dim,
                                                      stride - dim);
-    if (!hps_row_format_is_plain(&format) && (!dev->ops->rows->apply_encoded || opt->slots)) {
-        HPS_SAY_ALL(HPS_ERROR,
-                    "table '%s': storage.rows and storage.states other than fp32 are for tables on "
-                    "CPUs, without slots on a GPU",
-                    shape->name);
-        return HPS_DECK;
-    }
+    if (!dev->ops->rows->apply_encoded)
+        format = hps_row_format_of(HPS_AS_FP32, HPS_AS_FP32, dim, stride - dim);
     t = hps_mem_new(1, sizeof *t);
     *t = (struct hps_table){ .shape = shape, .part = opt->part, .parts = opt->parts, .nrow = nrow,
                              .dim = shape->dim, .stride = stride,
@@ -230,6 +226,9 @@ static void apply_encoded(struct hps_table *t, const struct hps_rule *rule, size
     struct hps_encoded_rows rows = encoded_of(t, n, at);
 
     hps_mem_grow(&t->row_key, &t->nrow_key, n, sizeof *t->row_key);
+#ifdef _OPENMP
+#pragma omp parallel for schedule(static) num_threads(t->dev->nthread) if (n > MANY)
+#endif
     for (size_t i = 0; i < n; i++)
         t->row_key[i] = row_key(t, key, at[i]);
     rows.key = t->row_key;

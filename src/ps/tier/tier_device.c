@@ -32,9 +32,7 @@ static float *host(const struct hps_table *t)
 static void copy(struct hps_table *t, float *to)
 {
     t->dev->ops->sync(t->dev);
-    if (t->encoded)
-        hps_table_read(t, 0, t->nrow, to);
-    else if (t->dev->host)
+    if (t->dev->host)
         memcpy(to, t->row, bytes_of(t));
     else
         t->dev->ops->copy_to_host(t->dev, to, t->row, bytes_of(t));

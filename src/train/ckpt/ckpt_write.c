@@ -10,8 +10,8 @@
 #include "base/finite.h"
 #include "base/mem.h"
 
-/* Of one call, which makes progress visible; fewer pieces than IOV_MAX. */
-enum { WRITE_BYTES = 4 << 20, PIECES = 1000 };
+/* Of one call, which makes progress visible. */
+enum { WRITE_BYTES = 4 << 20, PIECES = 4096 };
 
 struct out {
     struct hps_ckpt_write *w;

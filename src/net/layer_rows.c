@@ -147,11 +147,10 @@ static enum hps_status join_table(struct hps_layer *l, struct hps_net *net,
         return hps_deck_wrong(l->item, "learning_rate", "table '%s' has learning_rate %g already",
                               name, t->override.learning_rate);
     if (hps_item_has(l->item, "rows") && strcmp(t->row_encoding, k->rows) != 0)
-        return hps_deck_wrong(l->item, "rows", "table '%s' has %s rows already (same: storage.rows)", name,
+        return hps_deck_wrong(l->item, "rows", "table '%s' has %s rows already", name,
                               t->row_encoding);
     if (hps_item_has(l->item, "states") && strcmp(t->state_encoding, k->states) != 0)
-        return hps_deck_wrong(l->item, "states", "table '%s' has %s states already (same: storage.states)",
-                              name,
+        return hps_deck_wrong(l->item, "states", "table '%s' has %s states already", name,
                               t->state_encoding);
     if (t->rows < rows) t->rows = rows;
     return HPS_OK;

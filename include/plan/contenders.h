@@ -1,5 +1,6 @@
 /* contenders.h - the plans that are nearly as good as the best one by what is promised, so that
- * measured they may be better: those of one type, and those one move of stages away. */
+ * measured they may be better: those of one type, those one move of stages away, and those another
+ * move away from the best of these. */
 #ifndef HPS_PLAN_CONTENDERS_H
 #define HPS_PLAN_CONTENDERS_H
 

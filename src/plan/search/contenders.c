@@ -11,7 +11,7 @@
 
 #define PLANS 50000             /* priced at most */
 #define SECONDS 0.3
-enum { CANDIDATES = 16 };       /* replayed at most */
+enum { CANDIDATES = 32 };       /* replayed at most */
 
 /* The cheapest assignments so far, by price. */
 struct candidates {
@@ -46,21 +46,35 @@ static void price(struct candidates *x, struct hps_pricer *pr, const int *type)
     if (cost < pr->ceiling) insert(x, cost, type);
 }
 
-/* All moves from the plan's assignment, and each type alone. type (2 L) scratch. */
+/* All moves from an assignment. next (L) scratch. */
+static void price_moves(struct candidates *x, struct hps_pricer *pr, const int *now, int *next)
+{
+    uint64_t all = hps_moves_count(pr->L, pr->T), step = 1 + all / PLANS;
+
+    for (uint64_t n = 0; n < all && !hps_pricer_over(pr); n += step)
+        if (hps_moves_apply(next, now, pr->L, pr->T, n)) price(x, pr, next);
+}
+
+/* Each type alone, all moves from the plan's assignment, and from the best of these. type (2 L)
+ * scratch. */
 static void find_candidates(struct candidates *x, struct hps_pricer *pr,
                             const struct hps_plan *best, int *type)
 {
-    int L = pr->L, *now = type, *next = type + L;
-    uint64_t all = hps_moves_count(L, pr->T), step = 1 + all / PLANS;
+    size_t row = (size_t)pr->L;
+    int *now = type, *next = type + row;
 
     for (int t = 0; t < pr->T; t++) {
-        for (int l = 0; l < L; l++)
+        for (int l = 0; l < pr->L; l++)
             next[l] = t;
         price(x, pr, next);
     }
     hps_plan_assignment(best, now);
-    for (uint64_t n = 0; n < all && !hps_pricer_over(pr); n += step)
-        if (hps_moves_apply(next, now, L, pr->T, n)) price(x, pr, next);
+    price_moves(x, pr, now, next);
+    int n = x->n, *first = hps_mem_new(CANDIDATES * row, sizeof *first);
+    memcpy(first, x->type, (size_t)n * row * sizeof *first);
+    for (int i = 0; i < n; i++)
+        price_moves(x, pr, first + (size_t)i * row, next);
+    hps_mem_free(first);
 }
 
 static struct hps_plan *plan_for(const struct hps_problem *problem, const int *type, double limit)

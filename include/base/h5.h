@@ -98,8 +98,10 @@ enum hps_status hps_h5_get(struct hps_h5 *h, const char *name, hid_t type, long 
 struct hps_h5_cyclic {
     long long nrow;             /* of the dataset */
     int width, block, part, parts;
+    long long first, n;         /* of the part's own blocks; to its last one at most */
 };
-/* The rows of rows->part, packed in `to` in ascending order. Collective over comm when parallel. */
+/* The rows of these blocks of rows->part, packed in `to` in ascending order. Collective over comm
+ * when parallel. */
 enum hps_status hps_h5_get_cyclic(struct hps_h5 *h, const char *name, hid_t type,
                                   const struct hps_h5_cyclic *rows, void *to);
 

@@ -117,6 +117,10 @@ void hps_ps_count(const struct hps_ps *ps, struct hps_message_count count[HPS_ME
 struct hps_ps_staged {
     double asked, hits, bytes;
 };
+/* Of my tables that are kept in fewer bytes: as they are, as fp32 rows; how updates rounded them
+ * (ps/table.h). */
+struct hps_ps_encoded { double bytes, plain_bytes, error2, square; };
+struct hps_ps_encoded hps_ps_encoded(const struct hps_ps *ps);
 struct hps_ps_staged hps_ps_staged(const struct hps_ps *ps);
 
 /* Of the cache of a rank that has one (train.cache_clocks): rows that its batches read so far, each
@@ -141,8 +145,7 @@ MPI_Comm hps_ps_servers(const struct hps_ps *ps);
 /* Its rows as they are now, for another thread to read (ps/snapshot.h). At most that share of them
  * is held twice. */
 struct hps_snapshot *hps_ps_save(struct hps_ps *ps, int t, double share);
-/* Host memory (nrow, stride) to write its rows to; and the rows are what was written. Local. */
-float *hps_ps_load_begin(struct hps_ps *ps, int t);
-void hps_ps_load_end(struct hps_ps *ps, int t, float *row);
+/* n of its rows, from the local number `first` on, become x (n, stride), in host memory. Local. */
+void hps_ps_load(struct hps_ps *ps, int t, long long first, long long n, const float *x);
 
 #endif

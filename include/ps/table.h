@@ -13,6 +13,11 @@
 struct hps_slots;
 struct hps_snapshot;
 
+/* How updates of encoded rows were rounded, of some of them: sums over weights x of
+ * (what is kept of x - x)^2, and of x^2. */
+struct hps_rounding { double error2, square; };
+enum { HPS_TABLE_SAMPLE = 16 };             /* rows of an update */
+
 struct hps_table {
     const struct hps_table_shape *shape;    /* borrowed */
     int part, parts;                        /* I am owner `part` of `parts`; none: part >= parts */
@@ -28,6 +33,8 @@ struct hps_table {
     uint64_t key;                           /* of roundings by chance */
     uint32_t *row_key;                      /* (nrow_key) scratch     */
     size_t nrow_key;
+    float *sample;                          /* (HPS_TABLE_SAMPLE, stride) scratch, or NULL */
+    struct hps_rounding rounding;
     float *backing;                         /* (nrow, stride) where slots have some rows; or NULL */
     struct hps_slots *slots;                /* which; borrowed, or NULL */
     struct hps_snapshot *snapshot;              /* reads rows as they were; or NULL */

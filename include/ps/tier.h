@@ -29,9 +29,9 @@ struct hps_tier_ops {
     /* There are so many slots from now on, empty ones. */
     void (*resize)(struct hps_table *table, int slots);
     /* All rows as they are now are copied to (nrow, stride) in host memory; waits for the device.
-     * And the other way, from there, or from what `host` gave, where they were written. */
+     * And the other way, some rows: n from the local number `first` on become x (n, stride). */
     void (*copy)(struct hps_table *table, float *to);
-    void (*set)(struct hps_table *table, const float *from);
+    void (*set)(struct hps_table *table, long long first, long long n, const float *x);
 };
 
 extern const struct hps_tier_ops hps_tier_device; /* all rows in device memory                  */

@@ -79,6 +79,16 @@ static void add_tiers(const struct hps_job *j, struct hps_report_input *f)
     f->traffic.tier_bytes = all[2];
 }
 
+/* Rows that are kept in fewer bytes, of all ranks, as the last plan has them. */
+static void add_encoded_rows(const struct hps_job *j, struct hps_report_input *f)
+{
+    struct hps_ps_encoded mine = hps_ps_encoded(j->step->ps);
+    double sum[] = { mine.bytes, mine.plain_bytes, mine.error2, mine.square };
+
+    HPS_MPI(MPI_Allreduce(MPI_IN_PLACE, sum, 4, MPI_DOUBLE, MPI_SUM, j->world));
+    f->traffic.rows = (struct hps_message_count){ sum[0], sum[1], sum[2], sum[3], 0 };
+}
+
 /* What was encoded, by all ranks under all plans. */
 static void add_messages(const struct hps_job *j, const struct hps_plan_sequence *sequence,
                          struct hps_report_input *f)
@@ -195,6 +205,7 @@ static enum hps_status report(struct hps_job *j, const struct hps_loop *l,
     if (c->step == 0) f.done.train_loss = NAN;
     f.traffic.net_bytes = all;
     add_messages(j, sequence, &f);
+    add_encoded_rows(j, &f);
     add_tiers(j, &f);
     add_joules(j, sequence->gpu_joules, &f);
     f.start.bubble = bubble_of(j, n > 0 ? sequence->epoch[n - 1].seconds : 0);

@@ -260,6 +260,21 @@ void hps_ps_count(const struct hps_ps *p, struct hps_message_count count[HPS_MES
         hps_exchange_count(p->table[i].exchange, count);
 }
 
+struct hps_ps_encoded hps_ps_encoded(const struct hps_ps *p)
+{
+    struct hps_ps_encoded sum = { 0, 0, 0, 0 };
+
+    for (int i = 0; i < p->ntable; i++) {
+        const struct hps_table *t = p->table[i].table;
+        if (!t->encoded) continue;
+        sum.bytes += (double)t->nrow * (double)t->format.bytes;
+        sum.plain_bytes += (double)t->nrow * (double)t->stride * sizeof(float);
+        sum.error2 += t->rounding.error2;
+        sum.square += t->rounding.square;
+    }
+    return sum;
+}
+
 struct hps_ps_staged hps_ps_staged(const struct hps_ps *p)
 {
     struct hps_ps_staged m = { 0, 0, 0 };
@@ -323,19 +338,9 @@ struct hps_snapshot *hps_ps_save(struct hps_ps *p, int t, double share)
     return hps_snapshot_new(part_of(p, t)->table, share);
 }
 
-float *hps_ps_load_begin(struct hps_ps *p, int t)
-{
-    const struct hps_table *table = part_of(p, t)->table;
-    float *host = table->tier->host(table);
-
-    return host ? host : hps_mem_new((size_t)table->nrow * table->stride, sizeof *host);
-}
-
-void hps_ps_load_end(struct hps_ps *p, int t, float *row)
+void hps_ps_load(struct hps_ps *p, int t, long long first, long long n, const float *x)
 {
     struct hps_table *table = part_of(p, t)->table;
-    bool lent = row == table->tier->host(table);
 
-    table->tier->set(table, row);
-    if (!lent) hps_mem_free(row);
+    table->tier->set(table, first, n, x);
 }

@@ -33,6 +33,7 @@ for kind in 'bf16 fp32 5e-3' 'fp16 fp32 5e-3' 'int8 fp32 2e-2' 'fp32 bf16 5e-3' 
     rounded=$loss
     other "$rounded" "$plain"
     close "$rounded" "$plain" "$bound"
+    grep -q '^rows at rest: ' out || fail 'the table lacks the bytes'
     learn 0 '' 1 "again_$what" "$@"
     same "$loss" "$rounded"
     learn 0 '' 2 "two_$what" "$@"

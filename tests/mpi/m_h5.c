@@ -59,7 +59,7 @@ static void check_rows(struct hps_h5 *h, const char *name, long long first, long
 static void check_cyclic(struct hps_h5 *h, int part, int parts)
 {
     float *x = hps_mem_new(N * W, sizeof *x);
-    struct hps_h5_cyclic rows = { N, W, BLOCK, part, parts };
+    struct hps_h5_cyclic rows = { N, W, BLOCK, part, parts, 0, N };
     long long k = 0;
 
     must(hps_h5_get_cyclic(h, "plain", H5T_NATIVE_FLOAT, &rows, x), "get");

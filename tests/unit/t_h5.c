@@ -144,7 +144,7 @@ static void test_cyclic(void **state)
         assert_int_equal(hps_h5_put(&h, "x", H5T_NATIVE_FLOAT, 0, nrow, W, x), HPS_OK);
         for (int part = 0; part < 2; part++) {
             int n = 0;
-            struct hps_h5_cyclic rows = { nrow, W, BLOCK, part, 2 };
+            struct hps_h5_cyclic rows = { nrow, W, BLOCK, part, 2, 0, nrow };
             assert_int_equal(hps_h5_get_cyclic(&h, "x", H5T_NATIVE_FLOAT, &rows, y), HPS_OK);
             for (int row = 0; row < nrow; row++)
                 if (row / BLOCK % 2 == part) {

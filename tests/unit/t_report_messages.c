@@ -24,6 +24,7 @@ static void are_said(void **state)
         (struct hps_message_count){ 1.5e6, 3e6, 0.04, 4, 10 };
     m.facts.traffic.codec[HPS_MESSAGE_IDS] = "delta";
     m.facts.traffic.messages[HPS_MESSAGE_IDS] = (struct hps_message_count){ 1e6, 4e6, 0, 0, 0 };
+    m.facts.traffic.rows = (struct hps_message_count){ 2e6, 8e6, 0.01, 1, 0 };
     json_t *j = made_report(&m, NULL), *list = json_object_get(j, "messages");
     json_t *rows = json_array_get(list, 0), *ids = json_array_get(list, 1);
     assert_int_equal(json_array_size(list), 2);
@@ -35,7 +36,8 @@ static void are_said(void **state)
     made_is_null(ids, "error");
     char *table = hps_report_table(j);
     assert_non_null(strstr(table, "\nmessages: rows bf16, 1.5 MB of 3, error 0.1; ids delta, 1 MB "
-                                  "of 4\n"));
+                                  "of 4\nrows at rest: 2 MB of 8, error 0.1\n"));
+    made_is_real(json_object_get(j, "rows_at_rest"), "error", 0.1);
     hps_mem_free(table);
     json_decref(j);
     made_run_done(&m);

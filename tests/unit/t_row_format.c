@@ -231,21 +231,31 @@ static void check_apply(struct hps_dev *dev, struct sheet *s, const struct hps_r
 /* Bags of the same rows, encoded and decoded. */
 static void check_pool(struct hps_dev *dev, const struct sheet *s, bool mean, bool cold)
 {
-    enum { B = 70, NSLOT = 2, BAGS = B * NSLOT };
+    enum { B = 70, NSLOT = 2, BAGS = B * NSLOT, HOT = 3 };
     size_t dim = s->f.dim, width = NSLOT * dim;
     float *y = hps_mem_new(2 * B * width, sizeof *y);
     int offset[BAGS + 1] = { 0 }, row[BAGS * 4];
+    int place[HOT] = { 2, 0, 1 }, hot_row[HOT] = { 7, ROWS - 1, 0 }, begin[BAGS + 1] = { 0 };
+    const int start[HOT + 1] = { 0 };
+    int number[BAGS];           /* every other bag has a hot row */
 
     for (int b = 0; b < BAGS; b++)
         offset[b + 1] = offset[b] + b % 5;
+    for (int b = 0; b < BAGS; b++) {
+        number[begin[b]] = b % HOT;
+        begin[b + 1] = begin[b] + b % 2;
+    }
     for (int i = 0; i < offset[BAGS]; i++)
         row[i] = (int)(hps_rng_bits(8, (uint64_t)i) % ROWS);
     for (int encoded = 0; encoded < 2; encoded++) {
         struct hps_lookup l = { .nslot = NSLOT, .B = B, .nid = (size_t)offset[BAGS],
                                 .offset = offset, .form = HPS_ROWS_IN_TABLE,
-                                .of.in_table = { row, cold } };
+                                .of.in_table = { row, cold },
+                                .by_row = { .n = HOT, .row = place, .start = start },
+                                .hot = { HOT, number, begin } };
         l.rows = encoded ? (struct hps_rows){ .encoded = s->rows, .format = &s->f }
                          : (struct hps_rows){ .table = s->x, .stride = dim + s->f.nstate };
+        l.rows.at = hot_row;
         dev->ops->rows->bag_forward(dev, &l, (int)dim, mean ? HPS_POOL_MEAN : HPS_POOL_SUM,
                                     HPS_COMBINE_CONCAT,
                                     hps_tensor_of(y + encoded * B * width, (int)width));

@@ -256,24 +256,26 @@ enum hps_status hps_h5_get(struct hps_h5 *h, const char *name, hid_t type, long 
     return transfer(h, name, type, width, &rows, to, false);
 }
 
-/* The whole blocks of a part in one pick, then the short last block of all, if it is its. */
+/* The whole blocks in one pick, then the short last block of all, if it is among them. */
 enum hps_status hps_h5_get_cyclic(struct hps_h5 *h, const char *name, hid_t type,
                                   const struct hps_h5_cyclic *rows, void *to)
 {
     int part = rows->part, parts = rows->parts, block = rows->block, width = rows->width;
     long long whole = rows->nrow / block, rest = rows->nrow % block;
     long long mine = whole > part ? (whole - part - 1) / parts + 1 : 0;
+    long long first = rows->first < mine ? rows->first : mine, left = mine - first;
+    long long n = rows->n < left ? rows->n : left, at = (part + first * parts) * block;
+    bool last = whole % parts == part && rows->first <= mine && mine - rows->first < rows->n;
     size_t row = (size_t)(width ? width : 1) * (size_t)HPS_H5(H5Tget_size(type));
-    struct pick blocks = { mine ? (hsize_t)part * (hsize_t)block : 0,
-                           (hsize_t)parts * (hsize_t)block, (hsize_t)mine, (hsize_t)block };
-    struct pick tail = { (hsize_t)(whole * block), 1,
-                         whole % parts == part ? (hsize_t)rest : 0, 1 };
+    struct pick blocks = { n > 0 ? (hsize_t)at : 0, (hsize_t)parts * (hsize_t)block, (hsize_t)n,
+                           (hsize_t)block };
+    struct pick tail = { (hsize_t)(whole * block), 1, last ? (hsize_t)rest : 0, 1 };
     enum hps_status s;
 
     assert(block > 0 && part >= 0 && part < parts);
     s = transfer(h, name, type, width, &blocks, to, false);
     if (!s && rest)
         s = transfer(h, name, type, width, &tail,
-                     (char *)to + (size_t)mine * (size_t)block * row, false);
+                     (char *)to + (size_t)n * (size_t)block * row, false);
     return s;
 }

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -12,6 +13,7 @@
 
 enum { CHUNK = 256 };                   /* blocks that one put carries to a device */
 enum { MANY = 16384 };                  /* rows that are worth another thread      */
+enum { COMPARED = 256 };                /* weights of a row of the sample, at most */
 
 /* How rows of a shard get their initial values. */
 struct start {
@@ -146,6 +148,7 @@ void hps_table_free(struct hps_table *t)
     if (!t) return;
     t->tier->free(t);
     hps_mem_free(t->row_key);
+    hps_mem_free(t->sample);
     hps_mem_free(t);
 }
 
@@ -218,6 +221,41 @@ void hps_table_sums(struct hps_table *t, size_t n, const int *begin, const int *
     t->dev->ops->rows->bag_forward(t->dev, &lookup, t->dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT, y);
 }
 
+/* The first rows of an update, as fp32 rows would be after it. Returns how many. */
+static size_t update_sample(struct hps_table *t, const struct hps_rule *rule, size_t n,
+                            const int *at, const struct hps_row_sums *grad)
+{
+    int own[HPS_TABLE_SAMPLE];
+
+    if (n > HPS_TABLE_SAMPLE) n = HPS_TABLE_SAMPLE;
+    if (!t->sample) t->sample = hps_mem_new(HPS_TABLE_SAMPLE * t->stride, sizeof *t->sample);
+    for (size_t i = 0; i < n; i++) {
+        own[i] = (int)i;
+        hps_table_read(t, at[i], 1, t->sample + i * t->stride);
+    }
+    t->dev->ops->rows->apply(t->dev, rule, t->sample, list_of(t, n, own), grad);
+    return n;
+}
+
+/* What was kept of the weights of the sample. */
+static void count_rounding(struct hps_table *t, size_t n, const int *at)
+{
+    float kept[COMPARED];
+
+    for (size_t i = 0; i < n; i++) {
+        const float *x = t->sample + i * t->stride;
+        size_t dim = (size_t)t->dim < COMPARED ? (size_t)t->dim : COMPARED;
+        const unsigned char *row = t->encoded + (size_t)at[i] * t->format.bytes;
+        hps_row_load(t->format.weights, row, dim, kept);
+        for (size_t d = 0; d < dim; d++) {
+            double error = (double)kept[d] - (double)x[d];
+            if (!isfinite(error)) continue;
+            t->rounding.error2 += error * error;
+            t->rounding.square += (double)x[d] * (double)x[d];
+        }
+    }
+}
+
 /* A row is rounded at every update, by chance that its number and that of the update address. */
 static void apply_encoded(struct hps_table *t, const struct hps_rule *rule, size_t n, const int *at,
                           const struct hps_row_sums *grad)
@@ -232,7 +270,9 @@ static void apply_encoded(struct hps_table *t, const struct hps_rule *rule, size
     for (size_t i = 0; i < n; i++)
         t->row_key[i] = row_key(t, key, at[i]);
     rows.key = t->row_key;
+    size_t nsample = update_sample(t, rule, n, at, grad);
     t->dev->ops->rows->apply_encoded(t->dev, rule, rows, grad);
+    count_rounding(t, nsample, at);
 }
 
 void hps_table_apply(struct hps_table *t, const struct hps_rule *rule, size_t n, const int *at,

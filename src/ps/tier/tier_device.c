@@ -38,14 +38,13 @@ static void copy(struct hps_table *t, float *to)
         t->dev->ops->copy_to_host(t->dev, to, t->row, bytes_of(t));
 }
 
-static void set(struct hps_table *t, const float *from)
+static void set(struct hps_table *t, long long first, long long n, const float *x)
 {
-    if (t->encoded)
-        hps_table_write(t, 0, t->nrow, from);
-    else if (!t->dev->host)
-        t->dev->ops->copy_to_device(t->dev, t->row, from, bytes_of(t));
-    else if (t->row != from)
-        memcpy(t->row, from, bytes_of(t));
+    if (t->dev->host)
+        hps_table_write(t, first, n, x);
+    else
+        t->dev->ops->copy_to_device(t->dev, t->row + (size_t)first * t->stride, x,
+                                    (size_t)n * t->stride * sizeof *x);
 }
 
 const struct hps_tier_ops hps_tier_device = {

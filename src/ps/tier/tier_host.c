@@ -63,10 +63,10 @@ static void copy(struct hps_table *t, float *to)
     hps_mem_free(slot);
 }
 
-static void set(struct hps_table *t, const float *from)
+static void set(struct hps_table *t, long long first, long long n, const float *x)
 {
     hps_slots_forget(t->slots);
-    if (t->backing != from) memcpy(t->backing, from, (size_t)t->nrow * row_bytes(t));
+    memcpy(t->backing + (size_t)first * t->stride, x, (size_t)n * row_bytes(t));
 }
 
 const struct hps_tier_ops hps_tier_host = { .name = "host",

@@ -9,19 +9,23 @@
 #include "base/rng.h"
 #include "base/say.h"
 
+enum { BAND_BYTES = 8 << 20 };         /* of rows that are read at a time */
+
 uint64_t hps_ckpt_block_sum(uint64_t number, const float *x, size_t n)
 {
     return hps_rng_mix(hps_crc(x, n * sizeof *x) + (number << 32) + 1);
 }
 
-static uint64_t blocks_sum(const struct hps_shard *t, const float *row)
+/* Of n rows from the owner's block number `block` on. */
+static uint64_t blocks_sum(const struct hps_shard *t, long long block, long long n,
+                           const float *row)
 {
     uint64_t sum = 0;
-    for (long long first = 0, b = t->part; first < t->nrow;
+    for (long long first = 0, b = t->part + block * t->parts; first < n;
          first += HPS_CYCLIC_BLOCK, b += t->parts) {
-        long long n = t->nrow - first < HPS_CYCLIC_BLOCK ? t->nrow - first : HPS_CYCLIC_BLOCK;
+        long long some = n - first < HPS_CYCLIC_BLOCK ? n - first : HPS_CYCLIC_BLOCK;
         sum += hps_ckpt_block_sum((uint64_t)b, row + (size_t)first * t->stride,
-                                  (size_t)n * t->stride);
+                                  (size_t)some * t->stride);
     }
     return sum;
 }
@@ -185,21 +189,29 @@ static enum hps_status get_running(struct hps_h5 *h, struct hps_step *s, int l)
     return st;
 }
 
-/* Read this rank's rows of table t; the sum of their blocks' checksums. */
+/* Read this rank's rows of table t, in bands; the sum of their blocks' checksums. */
 static enum hps_status get_rows(struct hps_h5 *h, const char *name, struct hps_step *s, int t,
                                 unsigned long long *sum)
 {
     struct hps_shard mine;
-    float *row;
+    enum hps_status st = HPS_OK;
 
     *sum = 0;
     if (!hps_ps_shard(s->ps, t, &mine)) return HPS_OK;
-    row = hps_ps_load_begin(s->ps, t);
+    long long band = (long long)(BAND_BYTES / (HPS_CYCLIC_BLOCK * mine.stride * sizeof(float))) + 1;
     struct hps_h5_cyclic rows = { s->net->table[t].rows, (int)mine.stride, HPS_CYCLIC_BLOCK,
-                                  mine.part, mine.parts };
-    enum hps_status st = hps_h5_get_cyclic(h, name, H5T_NATIVE_FLOAT, &rows, row);
-    if (!st) *sum = blocks_sum(&mine, row);
-    hps_ps_load_end(s->ps, t, row);
+                                  mine.part, mine.parts, 0, band };
+    float *x = hps_mem_new((size_t)band * HPS_CYCLIC_BLOCK * mine.stride, sizeof *x);
+    for (long long first = 0; !st && first < mine.nrow; first += band * HPS_CYCLIC_BLOCK) {
+        long long left = mine.nrow - first, most = band * HPS_CYCLIC_BLOCK;
+        long long n = left < most ? left : most;
+        rows.first = first / HPS_CYCLIC_BLOCK;
+        st = hps_h5_get_cyclic(h, name, H5T_NATIVE_FLOAT, &rows, x);
+        if (st) break;
+        *sum += blocks_sum(&mine, rows.first, n, x);
+        hps_ps_load(s->ps, t, first, n, x);
+    }
+    hps_mem_free(x);
     return st;
 }
 

@@ -71,6 +71,7 @@ void hps_report_table_async(struct hps_page *table, const json_t *report);
 void hps_report_plot_async(struct hps_page *page, const json_t *report);
 
 /* Its `messages`, one for each kind that is encoded; their lines of the table, and how many. */
+void hps_report_put_rows(json_t *report, const struct hps_report_input *facts);
 void hps_report_put_messages(json_t *report, const struct hps_report_input *facts);
 void hps_report_table_messages(struct hps_page *table, const json_t *report);
 int hps_report_nmessages(const json_t *report);

@@ -393,6 +393,7 @@ json_t *hps_report_json(const struct hps_report_input *f, const struct hps_repor
     put_ranks(j, c);
     hps_report_put_real(j, "net_bytes", f->traffic.net_bytes);
     hps_report_put_messages(j, f);
+    hps_report_put_rows(j, f);
     hps_report_put_real(j, "tier_hits", f->traffic.tier_hits);
     hps_report_put_real(j, "tier_bytes", f->traffic.tier_bytes);
     hps_report_put_real(j, "gpu_joules", f->traffic.gpu_joules);

@@ -23,18 +23,37 @@ void hps_report_put_messages(json_t *j, const struct hps_report_input *f)
     hps_report_put(j, "messages", list);
 }
 
+void hps_report_put_rows(json_t *j, const struct hps_report_input *f)
+{
+    const struct hps_message_count *c = &f->traffic.rows;
+    json_t *one = c->bytes > 0 ? json_object() : json_null();
+
+    if (c->bytes > 0) {
+        hps_report_put_real(one, "bytes", c->bytes);
+        hps_report_put_real(one, "plain_bytes", c->plain_bytes);
+        hps_report_put_real(one, "error", hps_message_error(c));
+    }
+    hps_report_put(j, "rows_at_rest", one);
+}
+
+static bool has_rows(const json_t *r)
+{
+    return json_is_object(json_object_get(r, "rows_at_rest"));
+}
+
 static bool is_ids(const json_t *one)
 {
     return strcmp(hps_report_word(one, "kind"), hps_message_name[HPS_MESSAGE_IDS]) == 0;
 }
 
-/* Ids, the last kind, share the line of the one before. */
+/* The lines of messages and rows at rest. Ids, the last kind, share the line of the one before. */
 int hps_report_nmessages(const json_t *r)
 {
     const json_t *list = json_object_get(r, "messages");
     int n = (int)json_array_size(list);
 
-    return n > 1 && is_ids(json_array_get(list, (size_t)n - 1)) ? n - 1 : n;
+    n -= n > 1 && is_ids(json_array_get(list, (size_t)n - 1));
+    return n + has_rows(r);
 }
 
 void hps_report_table_messages(struct hps_page *t, const json_t *r)
@@ -52,4 +71,9 @@ void hps_report_table_messages(struct hps_page *t, const json_t *r)
         if (!isnan(error)) hps_page_add(t, ", error %.2g", error);
     }
     if (n > 0) hps_page_add(t, "\n");
+    if (!has_rows(r)) return;
+    const json_t *rows = json_object_get(r, "rows_at_rest");
+    hps_page_add(t, "rows at rest: %.3g MB of %.3g, error %.2g\n",
+                 1e-6 * hps_report_real(rows, "bytes"),
+                 1e-6 * hps_report_real(rows, "plain_bytes"), hps_report_real(rows, "error"));
 }

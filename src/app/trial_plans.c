@@ -16,7 +16,7 @@
 #include "profile/trial.h"
 
 enum { MAX_PLANS = 6 };
-enum { AUTO_STEPS = 20, MAX_STEPS = 10000, MIN_WINDOWS = 9 };
+enum { AUTO_STEPS = 20, MAX_STEPS = 10000, MIN_WINDOWS = 18 };
 #define AUTO_S 0.1              /* of steps, where AUTO_STEPS take less              */
 #define AUTO_SHARE 0.01         /* of the run's seconds                              */
 #define BYTES_S 1e9             /* at which tables and weights are made, a guess     */

@@ -83,9 +83,12 @@ static enum hps_status one_step(struct loop *x, bool *stop)
     read_regions(x, hps_trial_samples_add(&x->samples, took_s, whole));
     *stop = all.stop > 0;
     if (all.save > 0 && !*stop) {
-        hps_trial_samples_pause(&x->samples);
-        end_window(x);
-        begin_window(x);
+        if (x->samples.warm) {
+            end_window(x);
+            hps_trial_samples_pause(&x->samples);
+        } else {
+            begin_window(x);
+        }
     }
     return all.status;
 }

@@ -45,8 +45,9 @@ bool hps_trial_samples_settled(const struct hps_trial_samples *x);
  * window come after it? Local. */
 bool hps_trial_samples_enough(const struct hps_trial_samples *x, bool more);
 bool hps_trial_samples_last(const struct hps_trial_samples *x);
-/* Pause, where a window is over; begin one. Local. */
-void hps_trial_samples_pause(const struct hps_trial_samples *x);
+/* Pause after a window; no sample counts until the next one begins, which may be when caches are
+ * warm again (settled). Local. */
+void hps_trial_samples_pause(struct hps_trial_samples *x);
 void hps_trial_samples_begin(struct hps_trial_samples *x);
 /* One more, of whole batches or not. Does it count? Local. */
 bool hps_trial_samples_add(struct hps_trial_samples *x, double took_s, bool whole);

@@ -14,6 +14,7 @@
 enum { WARM_UP = 3, MIN_SURE = 8, FEW = 2, MAX_SHORT = 200 };
 #define FASTER 0.03
 #define WARM_UP_S 0.02
+#define AGAIN_S 0.01            /* after a pause: caches are cold, processors were idle */
 #define MAX_WARM_UP_S 0.4
 
 void hps_trial_samples_init(struct hps_trial_samples *x, const struct hps_trial_opt *o)
@@ -84,21 +85,25 @@ bool hps_trial_samples_last(const struct hps_trial_samples *x)
 
 bool hps_trial_samples_settled(const struct hps_trial_samples *x)
 {
-    double s = hps_now_s() - x->began_s;
+    double s = hps_now_s() - (x->w > 0 ? x->window_s : x->began_s);
+
+    if (x->w > 0) return !x->warm && s > AGAIN_S;
     bool settled = x->no_faster >= WARM_UP && s > WARM_UP_S;
 
     return !x->warm && (settled || s > MAX_WARM_UP_S);
 }
 
-void hps_trial_samples_pause(const struct hps_trial_samples *x)
+void hps_trial_samples_pause(struct hps_trial_samples *x)
 {
-    if (x->warm) hps_sleep_s(HPS_TRIAL_PAUSE_S);
+    hps_sleep_s(HPS_TRIAL_PAUSE_S);
+    x->window_s = hps_now_s();
+    x->warm = false;
 }
 
 void hps_trial_samples_begin(struct hps_trial_samples *x)
 {
     x->window_s = hps_now_s();
-    if (!x->warm) x->began_s = x->window_s;
+    if (x->w == 0) x->began_s = x->window_s;
     x->warm = true;
 }
 

@@ -44,9 +44,12 @@ static bool next_window(struct hps_trial_samples *x)
 
     if (enough && hps_trial_samples_last(x)) return true;
     if (!enough && !hps_trial_samples_settled(x)) return false;
-    hps_trial_samples_pause(x);
-    hps_trial_samples_end(x);
-    hps_trial_samples_begin(x);
+    if (enough) {
+        hps_trial_samples_end(x);
+        hps_trial_samples_pause(x);
+    } else {
+        hps_trial_samples_begin(x);
+    }
     return false;
 }
 

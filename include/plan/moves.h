@@ -18,6 +18,13 @@ uint64_t hps_moves_count(int L, int T);
  * move changes nothing. Pure. */
 bool hps_moves_apply(int *next, const int *now, int L, int T, uint64_t n);
 
+/* A walk through the neighbourhood of one plan: visit what every move, or one of so many, makes of
+ * `now` (L), until the pricer's budget is used up. next (L) scratch. hps_moves_budget: the options
+ * of such a pricer. */
+void hps_moves_walk(struct hps_pricer *pr, const int *now, int *next,
+                    void (*visit)(void *arg, struct hps_pricer *pr, const int *type), void *arg);
+struct hps_sched_opt hps_moves_budget(const struct hps_sched_opt *opt);
+
 /* Set to t the type of those layers of `next` (L) that are in the same run of equal types of `now`
  * (L) as layer l. Pure. */
 void hps_moves_reassign(int *next, const int *now, int L, int l, int t);

@@ -1,4 +1,5 @@
-/* contenders.c - the searches' own model finds the moves that come near, the replay orders them. */
+/* contenders.c - the searches' own model finds the moves that come near, the replay orders
+ * them. */
 #include "plan/contenders.h"
 
 #include <math.h>
@@ -9,8 +10,6 @@
 #include "plan/promise.h"
 #include "plan/provision.h"
 
-#define PLANS 50000             /* priced at most */
-#define SECONDS 0.3
 enum { CANDIDATES = 32 };       /* replayed at most */
 
 /* The cheapest assignments so far, by price. */
@@ -39,20 +38,11 @@ static void insert(struct candidates *x, double price, const int *type)
     if (x->n < CANDIDATES) x->n++;
 }
 
-static void price(struct candidates *x, struct hps_pricer *pr, const int *type)
+static void price(void *candidates, struct hps_pricer *pr, const int *type)
 {
     double cost = hps_pricer_price(pr, type, pr->ceiling);
 
-    if (cost < pr->ceiling) insert(x, cost, type);
-}
-
-/* All moves from an assignment. next (L) scratch. */
-static void price_moves(struct candidates *x, struct hps_pricer *pr, const int *now, int *next)
-{
-    uint64_t all = hps_moves_count(pr->L, pr->T), step = 1 + all / PLANS;
-
-    for (uint64_t n = 0; n < all && !hps_pricer_over(pr); n += step)
-        if (hps_moves_apply(next, now, pr->L, pr->T, n)) price(x, pr, next);
+    if (cost < pr->ceiling) insert(candidates, cost, type);
 }
 
 /* Each type alone, all moves from the plan's assignment, and from the best of these. type (2 L)
@@ -69,11 +59,11 @@ static void find_candidates(struct candidates *x, struct hps_pricer *pr,
         price(x, pr, next);
     }
     hps_plan_assignment(best, now);
-    price_moves(x, pr, now, next);
+    hps_moves_walk(pr, now, next, price, x);
     int n = x->n, *first = hps_mem_new(CANDIDATES * row, sizeof *first);
     memcpy(first, x->type, (size_t)n * row * sizeof *first);
     for (int i = 0; i < n; i++)
-        price_moves(x, pr, first + (size_t)i * row, next);
+        hps_moves_walk(pr, first + (size_t)i * row, next, price, x);
     hps_mem_free(first);
 }
 
@@ -139,30 +129,27 @@ static int add(struct hps_plan **plan, double *loss, int n, int max, struct hps_
     return n + 1;
 }
 
-int hps_contenders(struct hps_plan **plan, int max, const struct hps_plan *best,
-                   const struct hps_profile *p, const struct hps_sched_opt *opt)
+/* Behind the best plan, which is the first. */
+static int find(struct hps_plan **plan, int max, const struct hps_profile *p,
+                const struct hps_sched_opt *opt)
 {
     bool by_speed = isinf(opt->throughput_limit);
-    double wanted = by_speed ? best->throughput : opt->throughput_limit, *loss;
-    struct hps_sched_opt mine = *opt;
+    double wanted = by_speed ? plan[0]->throughput : opt->throughput_limit, *loss;
+    struct hps_sched_opt mine = hps_moves_budget(opt);
     int L = p->L, *type = hps_mem_new(2 * (size_t)L, sizeof *type), n = 1;
     struct candidates x = { .L = L };
 
     x.type = hps_mem_new((size_t)CANDIDATES * (size_t)L, sizeof *x.type);
     loss = hps_mem_new((size_t)max, sizeof *loss);
-    mine.seconds = SECONDS;
-    mine.evaluations = PLANS;
     struct hps_problem q = { .profile = p, .opt = &mine, .argument = "",
                              .throughput_limit = wanted * (1 - HPS_CONTENDERS_WIDE) };
     struct hps_pricer *pr = hps_pricer_new(&q);
-    find_candidates(&x, pr, best, type);
+    find_candidates(&x, pr, plan[0], type);
     hps_pricer_free(pr);
-    plan[0] = hps_plan_copy(best);
-    loss[0] = loss_of(best, p, by_speed);
+    loss[0] = loss_of(plan[0], p, by_speed);
     for (int i = 0; i < x.n; i++) {
         struct hps_plan *y = plan_of(&q, x.type + (size_t)i * (size_t)L);
-        double its = y ? loss_of(y, p, by_speed) : INFINITY;
-        if (y) n = add(plan, loss, n, max, y, its);
+        if (y) n = add(plan, loss, n, max, y, loss_of(y, p, by_speed));
     }
     while (n > 2 && loss[n - 1] > loss[0] * (1 + HPS_CONTENDERS_NEAR))
         hps_plan_free(plan[--n]);
@@ -170,4 +157,11 @@ int hps_contenders(struct hps_plan **plan, int max, const struct hps_plan *best,
     hps_mem_free(x.type);
     hps_mem_free(type);
     return n;
+}
+
+int hps_contenders(struct hps_plan **plan, int max, const struct hps_plan *best,
+                   const struct hps_profile *p, const struct hps_sched_opt *opt)
+{
+    plan[0] = hps_plan_copy(best);
+    return max > 1 ? find(plan, max, p, opt) : 1;
 }

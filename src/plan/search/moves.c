@@ -129,3 +129,26 @@ double hps_moves_local_search(struct hps_pricer *pr, int *type, int *scratch, do
     }
     return price;
 }
+
+/* ---- the neighbourhood of one plan ---- */
+
+#define PLANS 50000             /* priced at most */
+#define SECONDS 0.3
+
+struct hps_sched_opt hps_moves_budget(const struct hps_sched_opt *opt)
+{
+    struct hps_sched_opt o = *opt;
+
+    o.seconds = SECONDS;
+    o.evaluations = PLANS;
+    return o;
+}
+
+void hps_moves_walk(struct hps_pricer *pr, const int *now, int *next,
+                    void (*visit)(void *arg, struct hps_pricer *pr, const int *type), void *arg)
+{
+    uint64_t all = hps_moves_count(pr->L, pr->T), step = 1 + all / PLANS;
+
+    for (uint64_t n = 0; n < all && !hps_pricer_over(pr); n += step)
+        if (hps_moves_apply(next, now, pr->L, pr->T, n)) visit(arg, pr, next);
+}

@@ -11,9 +11,6 @@
 #include "plan/moves.h"
 #include "plan/provision.h"
 
-#define PLANS 50000             /* priced at most */
-#define SECONDS 0.3
-
 /* The same problem with a small budget of its own. */
 struct subproblem {
     struct hps_sched_opt opt;
@@ -35,9 +32,7 @@ static struct promise promise_of(const struct hps_runner_up *r, const struct hps
 static void subproblem_begin(struct subproblem *d, const struct hps_runner_up *r,
                              const struct hps_sched_opt *opt)
 {
-    d->opt = *opt;
-    d->opt.seconds = SECONDS;
-    d->opt.evaluations = PLANS;
+    d->opt = hps_moves_budget(opt);
     d->q = (struct hps_problem){ .profile = r->profile, .opt = &d->opt, .argument = "",
                                  .throughput_limit = r->throughput_limit };
     d->pr = hps_pricer_new(&d->q);
@@ -77,26 +72,30 @@ static struct hps_plan *plan_of(const struct hps_runner_up *r, const struct hps_
     return plan;
 }
 
+/* The cheapest assignment so far. */
+struct cheapest { double price; int *type; };
+
+static void price(void *cheapest, struct hps_pricer *pr, const int *type)
+{
+    struct cheapest *x = cheapest;
+    double its = hps_pricer_price(pr, type, fmin(x->price, pr->ceiling));
+
+    if (!(its < x->price)) return;
+    x->price = its;
+    memcpy(x->type, type, (size_t)pr->L * sizeof *type);
+}
+
 static void find_next(struct hps_runner_up *r, const struct hps_sched_opt *opt)
 {
-    int L = r->profile->L, T = r->profile->T;
-    int *now = hps_mem_new(3 * (size_t)L, sizeof *now), *scratch = now + L, *next = now + 2 * L;
-    uint64_t all = hps_moves_count(L, T), step = 1 + all / PLANS;
-    double min = INFINITY;
+    int L = r->profile->L, *now = hps_mem_new(3 * (size_t)L, sizeof *now);
+    struct cheapest next = { INFINITY, now + 2 * L };
     struct subproblem d;
 
     hps_plan_assignment(r->plan, now);
     subproblem_begin(&d, r, opt);
-    for (uint64_t n = 0; n < all && !hps_pricer_over(d.pr); n += step) {
-        if (!hps_moves_apply(scratch, now, L, T, n)) continue;
-        double price = hps_pricer_price(d.pr, scratch, fmin(min, d.pr->ceiling));
-        if (price < min) {
-            min = price;
-            memcpy(next, scratch, (size_t)L * sizeof *next);
-        }
-    }
+    hps_moves_walk(d.pr, now, now + L, price, &next);
     hps_pricer_free(d.pr);
-    if (isfinite(min)) r->next = plan_of(r, opt, next);
+    if (isfinite(next.price)) r->next = plan_of(r, opt, next.type);
     hps_mem_free(now);
 }
 

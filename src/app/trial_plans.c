@@ -30,15 +30,12 @@ static bool may_take_others(const struct hps_sched_opt *o)
            strncmp(o->method, "single:", 7) != 0;
 }
 
-/* On rank 0 the plans, told to all. */
-static int make_list(const struct hps_job *j, struct hps_plan **plan)
+/* At most max plans, found by rank 0 and broadcast. */
+static int make_list(const struct hps_job *j, struct hps_plan **plan, int max)
 {
     int n = 0;
 
-    if (hps_rank() == 0) {
-        int max = may_take_others(&j->o.sched) ? MAX_PLANS : 1;
-        n = hps_contenders(plan, max, j->plan, j->profile, &j->o.sched);
-    }
+    if (hps_rank() == 0) n = hps_contenders(plan, max, j->plan, j->profile, &j->o.sched);
     HPS_MPI(MPI_Bcast(&n, 1, MPI_INT, 0, j->world));
     for (int i = 0; i < n; i++) {
         hps_plan_bcast(&plan[i], j->world);
@@ -70,7 +67,7 @@ static double trial_s(const struct hps_job *j, int n, int steps)
     return n * (2 * steps * step_s + pauses_s + state_bytes(j->profile) / BYTES_S);
 }
 
-/* How many steps to try; 0: none. auto: *n becomes the number of plans that there is time for. */
+/* How many steps to try of *n plans; 0: none. auto: *n becomes what there is time for. */
 static int steps_of(const struct hps_job *j, int *n)
 {
     double wanted = j->o.sched.trial_steps, share = 0;
@@ -171,29 +168,30 @@ enum hps_status hps_trial_plans(struct hps_job *j)
     struct hps_tried_plan result[MAX_PLANS];
     struct hps_trial trial = { 0 };
     enum hps_status st = HPS_OK;
-    int nplan = 0, n = 0, steps = 0, done = 0;
+    int n = may_take_others(&j->o.sched) ? MAX_PLANS : 1, steps, done = 0;
 
     /* the steps of asynchronous workers do not end together */
     if (!(j->o.sched.trial_steps > 0) || j->kept || hps_train_is_async(&j->o.train)) return HPS_OK;
     j->profile->engine.trial = 0;       /* that of another plan, in a profile that was read */
     hps_job_search(&j->o.sched, 1);
-    n = nplan = make_list(j, plan);
     steps = steps_of(j, &n);
+    if (steps == 0) return HPS_OK;
+    n = make_list(j, plan, n);
     hps_watch_phase("trying plans", 3 * trial_s(j, n, steps));
-    while (!st && steps > 0 && done < n) {
+    while (!st && done < n) {
         st = try_plan(j, plan[done], steps, &trial);
         if (st || trial.n < steps) break;
         result[done] = result_of(j, plan[done], &trial);
         done++;
     }
-    if (!st && done == n && steps > 0) {
+    if (!st && done == n) {
         double batch = (double)j->o.data.batch * j->o.train.workers;
         struct hps_trial_choice c = hps_trial_choose(n, result, batch,
                                                      j->o.sched.throughput_limit);
         print(j, n, plan, result, steps, c);
         take(j, &plan[c.best], &result[c.best]);
     }
-    for (int i = 0; i < nplan; i++)
+    for (int i = 0; i < n; i++)
         hps_plan_free(plan[i]);
     return st;
 }

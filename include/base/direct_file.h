@@ -12,6 +12,10 @@
 
 struct iovec;
 
+/* Pieces of at least so many bytes are written like that, in whole pages: of 4 KiB, or of 64 on
+ * some processors. A large file is laid out so that its large parts begin with one. */
+enum { HPS_DIRECT_MIN_BYTES = 1 << 20, HPS_DIRECT_PAGE = 65536 };
+
 struct hps_direct_file {
     int fd;                     /* -1: not open                                        */
     int direct;                 /* of the same file; -1: the file system has it not    */

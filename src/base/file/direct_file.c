@@ -9,9 +9,9 @@
 #include "base/file.h"
 #include "base/mem.h"
 
-/* Direct I/O wants whole pages, in memory and in the file: of 4 KiB, or 64 on some processors. Of
- * less than MIN_BYTES it is slower: each call waits for the disk. */
-enum { PAGE = 65536, MIN_BYTES = 1 << 20, BUFFER_BYTES = 4 << 20 };
+/* Direct I/O wants whole pages, in memory and in the file. Of little it is slower: each call waits
+ * for the disk. */
+enum { PAGE = HPS_DIRECT_PAGE, MIN_BYTES = HPS_DIRECT_MIN_BYTES, BUFFER_BYTES = 4 << 20 };
 
 bool hps_direct_open(struct hps_direct_file *f, const char *path)
 {

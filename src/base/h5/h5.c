@@ -9,15 +9,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/direct_file.h"
 #include "base/file.h"
 #include "base/h5/h5_impl.h"
 #include "base/mpi_check.h"
 #include "base/outputs.h"
 #include "base/quit.h"
 #include "base/say.h"
-
-/* Datasets of so many bytes begin with a page: what is written past HDF5 is in whole pages. */
-enum { LARGE_BYTES = 1 << 20, PAGE_BYTES = 65536 };
 
 /* Where the system said why, only that: the rest is about file descriptors and buffers. */
 static herr_t innermost(unsigned n, const H5E_error2_t *error, void *text)
@@ -178,7 +176,7 @@ enum hps_status hps_h5_create(struct hps_h5 *h, const char *path, MPI_Comm comm)
     s = hps_agree(comm, s);
     if (s) return s;
     list = hps_h5_access(comm);
-    HPS_H5(H5Pset_alignment(list, LARGE_BYTES, PAGE_BYTES));
+    HPS_H5(H5Pset_alignment(list, HPS_DIRECT_MIN_BYTES, HPS_DIRECT_PAGE));
     h->file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, list);
     s = hps_h5_verdict(h, h->file < 0 ? HPS_OUTPUT : HPS_OK, "cannot be created: %s",
                        h->file < 0 ? hps_h5_why() : "");

@@ -1,5 +1,5 @@
 /* codec.h - encodings in which numbers travel between ranks: a table of functions for each, and one
- * list of them. What is computed with is fp32. Another encoding is a source and a line of the list.
+ * list of them. What is computed with is fp32. Another encoding is a table and a line of the list.
  * How rows are kept: hw/row_format.h.
  *
  *   fp32  as in memory

@@ -53,36 +53,38 @@ HPS_BOTH_INLINE uint32_t hps_row_chance(uint32_t key, uint32_t i)
     return hps_rng_mix32(key + i * 0x9e3779b9u) >> 16;
 }
 
-HPS_BOTH_INLINE void hps_row_load_int8(const unsigned char *restrict from, size_t n,
-                                       float *restrict to)
+/* Number i of a row's weights or states, which begin at `from`. */
+HPS_BOTH_INLINE float hps_row_number(enum hps_number kind, const unsigned char *from, size_t i)
 {
-    const float *scale = (const float *)(const void *)from;
-    const int8_t *q = (const int8_t *)(scale + 1);
-
-    for (size_t i = 0; i < n; i++)
-        to[i] = *scale * (float)q[i];
-}
-
-/* n numbers of a row, from the place where they begin. */
-HPS_BOTH_INLINE void hps_row_load(enum hps_number kind, const unsigned char *restrict from,
-                                  size_t n, float *restrict to)
-{
+    const float *x = (const float *)(const void *)from;
     const uint16_t *half = (const uint16_t *)(const void *)from;
 
     switch (kind) {
-    case HPS_AS_BF16:
-        for (size_t i = 0; i < n; i++)
-            to[i] = hps_bf16_to_float(half[i]);
-        break;
-    case HPS_AS_FP16:
-        for (size_t i = 0; i < n; i++)
-            to[i] = hps_fp16_to_float(half[i]);
-        break;
-    case HPS_AS_INT8: hps_row_load_int8(from, n, to); break;
-    case HPS_AS_FP32:
-        for (size_t i = 0; i < n; i++)
-            to[i] = ((const float *)(const void *)from)[i];
-        break;
+    case HPS_AS_BF16: return hps_bf16_to_float(half[i]);
+    case HPS_AS_FP16: return hps_fp16_to_float(half[i]);
+    case HPS_AS_INT8: return *x * (float)((const int8_t *)(x + 1))[i];
+    case HPS_AS_FP32: break;
+    }
+    return x[i];
+}
+
+/* `kind` is a constant. */
+HPS_BOTH_INLINE void hps_row_load_as(enum hps_number kind, const unsigned char *restrict from,
+                                     size_t n, float *restrict to)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] = hps_row_number(kind, from, i);
+}
+
+/* The first n of them. */
+HPS_BOTH_INLINE void hps_row_load(enum hps_number kind, const unsigned char *from, size_t n,
+                                  float *to)
+{
+    switch (kind) {
+    case HPS_AS_BF16: hps_row_load_as(HPS_AS_BF16, from, n, to); break;
+    case HPS_AS_FP16: hps_row_load_as(HPS_AS_FP16, from, n, to); break;
+    case HPS_AS_INT8: hps_row_load_as(HPS_AS_INT8, from, n, to); break;
+    case HPS_AS_FP32: hps_row_load_as(HPS_AS_FP32, from, n, to); break;
     }
 }
 

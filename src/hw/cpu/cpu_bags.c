@@ -43,32 +43,9 @@ HPS_INLINE const unsigned char *encoded_of_id(const struct hps_bags *j, size_t i
     return l->rows.encoded + (size_t)l->of.in_table.row[i] * l->rows.format->bytes;
 }
 
-HPS_INLINE void add_bf16(float *restrict to, const uint16_t *restrict from, float share, size_t dim)
-{
-    HPS_VECTORS
-    for (size_t d = 0; d < dim; d++)
-        to[d] += share * hps_bf16_to_float(from[d]);
-}
-
-HPS_INLINE void add_fp16(float *restrict to, const uint16_t *restrict from, float share, size_t dim)
-{
-    HPS_VECTORS
-    for (size_t d = 0; d < dim; d++)
-        to[d] += share * hps_fp16_to_float(from[d]);
-}
-
-HPS_INLINE void add_int8(float *restrict to, const float *restrict scale, float share, size_t dim)
-{
-    const int8_t *q = (const int8_t *)(scale + 1);
-
-    HPS_VECTORS
-    for (size_t d = 0; d < dim; d++)
-        to[d] += share * (*scale * (float)q[d]);
-}
-
 /* to += the rows of ids first..last-1. */
-HPS_INLINE void add_encoded(const struct hps_bags *j, size_t first, size_t last, enum rows rows,
-                            float share, float *to, size_t dim)
+HPS_INLINE void add_encoded(const struct hps_bags *j, size_t first, size_t last,
+                            enum hps_number kind, float share, float *restrict to, size_t dim)
 {
     size_t ahead = j->lookup.of.in_table.cold ? HPS_CPU_PREFETCH : FAR;
     size_t bytes = j->lookup.rows.format->state_at;
@@ -79,13 +56,9 @@ HPS_INLINE void add_encoded(const struct hps_bags *j, size_t first, size_t last,
             __builtin_prefetch(next);
             __builtin_prefetch(next + bytes - 1);
         }
-        const void *from = encoded_of_id(j, i);
-        if (rows == IN_BF16)
-            add_bf16(to, from, share, dim);
-        else if (rows == IN_FP16)
-            add_fp16(to, from, share, dim);
-        else
-            add_int8(to, from, share, dim);
+        const unsigned char *restrict from = encoded_of_id(j, i);
+        for (size_t d = 0; d < dim; d++)
+            to[d] += share * hps_row_number(kind, from, d);
     }
 }
 
@@ -94,7 +67,10 @@ HPS_INLINE void add_ids(const struct hps_bags *j, size_t first, size_t last, enu
                         float share, float *to, size_t dim)
 {
     if (rows >= IN_BF16) {
-        add_encoded(j, first, last, rows, share, to, dim);
+        enum hps_number kind = rows == IN_BF16   ? HPS_AS_BF16
+                               : rows == IN_FP16 ? HPS_AS_FP16
+                                                 : HPS_AS_INT8;
+        add_encoded(j, first, last, kind, share, to, dim);
         return;
     }
     for (size_t i = first; i < last; i++) {

@@ -27,6 +27,9 @@ struct hps_message_count {
  * Local. */
 void hps_message_encode(const struct hps_codec_ops *codec, size_t rows, size_t n, const float *x,
                         void *to, struct hps_message_count *count);
+/* Count the error of y, what was made of x (n); numbers that are not finite have none. Local. */
+void hps_message_compare(size_t n, const float *x, const float *y,
+                         struct hps_message_count *count);
 /* Rows of n numbers each were sent; a count of what is sent as fp32 stays 0. Local. */
 void hps_message_sent(const struct hps_codec_ops *codec, double rows, size_t n,
                       struct hps_message_count *count);

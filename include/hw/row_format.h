@@ -17,7 +17,7 @@
 #include "hw/numbers.h"
 
 enum hps_number { HPS_AS_FP32, HPS_AS_BF16, HPS_AS_FP16, HPS_AS_INT8 };
-#define HPS_NUMBER_WEIGHTS "fp32|bf16|fp16|int8"    /* the words for a deck */
+#define HPS_NUMBER_WEIGHTS "fp32|bf16|fp16|int8"    /* the words for a deck, in that order */
 #define HPS_NUMBER_STATES "fp32|bf16"
 
 /* The one of a word of these; fp32 for another. Pure. */

@@ -117,10 +117,8 @@ void hps_ps_count(const struct hps_ps *ps, struct hps_message_count count[HPS_ME
 struct hps_ps_staged {
     double asked, hits, bytes;
 };
-/* Of my tables that are kept in fewer bytes: as they are, as fp32 rows; how updates rounded them
- * (ps/table.h). */
-struct hps_ps_encoded { double bytes, plain_bytes, error2, square; };
-struct hps_ps_encoded hps_ps_encoded(const struct hps_ps *ps);
+/* My tables that are kept in fewer bytes: as they are, as fp32 rows, and the error of roundings. */
+struct hps_message_count hps_ps_encoded(const struct hps_ps *ps);
 struct hps_ps_staged hps_ps_staged(const struct hps_ps *ps);
 
 /* Of the cache of a rank that has one (train.cache_clocks): rows that its batches read so far, each

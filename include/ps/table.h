@@ -4,6 +4,7 @@
 #ifndef HPS_PS_TABLE_H
 #define HPS_PS_TABLE_H
 
+#include "comm/messages.h"
 #include "hw/row_format.h"
 #include "net/net.h"
 #include "net/opt.h"
@@ -12,11 +13,6 @@
 
 struct hps_slots;
 struct hps_snapshot;
-
-/* How updates of encoded rows were rounded, of some of them: sums over weights x of
- * (what is kept of x - x)^2, and of x^2. */
-struct hps_rounding { double error2, square; };
-enum { HPS_TABLE_SAMPLE = 16 };             /* rows of an update */
 
 struct hps_table {
     const struct hps_table_shape *shape;    /* borrowed */
@@ -33,8 +29,8 @@ struct hps_table {
     uint64_t key;                           /* of roundings by chance */
     uint32_t *row_key;                      /* (nrow_key) scratch     */
     size_t nrow_key;
-    float *sample;                          /* (HPS_TABLE_SAMPLE, stride) scratch, or NULL */
-    struct hps_rounding rounding;
+    float *sample;                          /* scratch, or NULL      */
+    struct hps_message_count rounding;      /* the error of some roundings */
     float *backing;                         /* (nrow, stride) where slots have some rows; or NULL */
     struct hps_slots *slots;                /* which; borrowed, or NULL */
     struct hps_snapshot *snapshot;              /* reads rows as they were; or NULL */
@@ -46,7 +42,7 @@ struct hps_table_opt {
     uint64_t seed;                          /* of the initial values, and of roundings */
     const struct hps_tier_ops *tier;
     struct hps_slots *slots;                /* where the tier has them, else NULL; borrowed */
-    struct hps_row_format format;           /* its encodings: how rows are kept */
+    enum hps_number weights, states;        /* how rows are kept */
 };
 /* Rows of table `index` of the net, initialised from (seed, table, global row), states as `train`
  * says; none is in a slot. A device that keeps fp32 alone (hw/row_ops.h) does so. HPS_DECK with a

@@ -79,14 +79,21 @@ static void add_tiers(const struct hps_job *j, struct hps_report_input *f)
     f->traffic.tier_bytes = all[2];
 }
 
-/* Rows that are kept in fewer bytes, of all ranks, as the last plan has them. */
-static void add_encoded_rows(const struct hps_job *j, struct hps_report_input *f)
+/* A rank's counts, summed over all ranks. */
+static struct hps_message_count sum_of(const struct hps_job *j, const struct hps_message_count *c)
 {
-    struct hps_ps_encoded mine = hps_ps_encoded(j->step->ps);
-    double sum[] = { mine.bytes, mine.plain_bytes, mine.error2, mine.square };
+    double sum[] = { c->bytes, c->plain_bytes, c->error2, c->square };
 
     HPS_MPI(MPI_Allreduce(MPI_IN_PLACE, sum, 4, MPI_DOUBLE, MPI_SUM, j->world));
-    f->traffic.rows = (struct hps_message_count){ sum[0], sum[1], sum[2], sum[3], 0 };
+    return (struct hps_message_count){ sum[0], sum[1], sum[2], sum[3], 0 };
+}
+
+/* Rows that are kept in fewer bytes, as the last plan has them. */
+static void add_encoded_rows(const struct hps_job *j, struct hps_report_input *f)
+{
+    struct hps_message_count mine = hps_ps_encoded(j->step->ps);
+
+    f->traffic.rows = sum_of(j, &mine);
 }
 
 /* What was encoded, by all ranks under all plans. */
@@ -98,12 +105,9 @@ static void add_messages(const struct hps_job *j, const struct hps_plan_sequence
     memcpy(all, sequence->messages, sizeof sequence->messages);
     hps_step_count(j->step, all, 1);
     for (int kind = 0; kind < HPS_MESSAGES; kind++) {
-        double sum[] = { all[kind].bytes, all[kind].plain_bytes, all[kind].error2,
-                         all[kind].square };
-        HPS_MPI(MPI_Allreduce(MPI_IN_PLACE, sum, 4, MPI_DOUBLE, MPI_SUM, j->world));
-        all[kind] = (struct hps_message_count){ sum[0], sum[1], sum[2], sum[3], 0 };
         const struct hps_codec_ops *codec =
             hps_storage_codec(&j->o.storage, (enum hps_message)kind);
+        all[kind] = sum_of(j, &all[kind]);
         if (hps_codec_converts(codec)) f->traffic.codec[kind] = codec->name;
     }
     if (hps_storage_sends_differences(&j->o.storage))

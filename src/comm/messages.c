@@ -9,8 +9,8 @@ const char *const hps_message_name[HPS_MESSAGES] = { "rows", "gradients", "activ
 /* Encodings from one whose error is measured to the next; numbers that are compared at a time. */
 enum { EVERY = 16, BLOCK = 1024 };
 
-/* Of n numbers; those that are not finite have no error. */
-static void compare(size_t n, const float *x, const float *y, struct hps_message_count *count)
+void hps_message_compare(size_t n, const float *x, const float *y,
+                         struct hps_message_count *count)
 {
     for (size_t i = 0; i < n; i++) {
         double error = (double)y[i] - (double)x[i];
@@ -29,7 +29,7 @@ static void measure(const struct hps_codec_ops *codec, size_t n, const float *x,
     for (size_t at = 0; at < n; at += BLOCK) {
         size_t k = n - at < BLOCK ? n - at : BLOCK;
         codec->decode(1, k, (const char *)to + codec->bytes(at), y);
-        compare(k, x + at, y, count);
+        hps_message_compare(k, x + at, y, count);
     }
 }
 

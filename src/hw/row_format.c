@@ -7,12 +7,14 @@
 
 enum hps_number hps_number_find(const char *word)
 {
-    static const char *const words[] = { [HPS_AS_FP32] = "fp32", [HPS_AS_BF16] = "bf16",
-                                         [HPS_AS_FP16] = "fp16", [HPS_AS_INT8] = "int8" };
+    const char *at = HPS_NUMBER_WEIGHTS;
 
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(word, words[i]) == 0) return (enum hps_number)i;
-    return HPS_AS_FP32;
+    for (int i = HPS_AS_FP32;; i++) {
+        size_t n = strcspn(at, "|");
+        if (strlen(word) == n && strncmp(word, at, n) == 0) return (enum hps_number)i;
+        if (at[n] == '\0') return HPS_AS_FP32;
+        at += n + 1;
+    }
 }
 
 static size_t bytes_of(enum hps_number kind, size_t n)

@@ -260,17 +260,16 @@ void hps_ps_count(const struct hps_ps *p, struct hps_message_count count[HPS_MES
         hps_exchange_count(p->table[i].exchange, count);
 }
 
-struct hps_ps_encoded hps_ps_encoded(const struct hps_ps *p)
+struct hps_message_count hps_ps_encoded(const struct hps_ps *p)
 {
-    struct hps_ps_encoded sum = { 0, 0, 0, 0 };
+    struct hps_message_count sum = { 0 };
 
     for (int i = 0; i < p->ntable; i++) {
         const struct hps_table *t = p->table[i].table;
         if (!t->encoded) continue;
         sum.bytes += (double)t->nrow * (double)t->format.bytes;
         sum.plain_bytes += (double)t->nrow * (double)t->stride * sizeof(float);
-        sum.error2 += t->rounding.error2;
-        sum.square += t->rounding.square;
+        hps_message_count_add(&sum, &t->rounding, 1);
     }
     return sum;
 }

@@ -306,10 +306,10 @@ static enum hps_status make_tables(struct hps_ps *s, const struct hps_net *net,
             t->held = opt->tables->table[i].held;
             continue;
         }
-        struct hps_table_opt own = {
-            o.part, o.parts, opt->train, opt->seed, g->tier, g->slots,
-            hps_storage_row_format(opt->storage, &net->table[t->index], opt->train)
-        };
+        struct hps_row_format kept =
+            hps_storage_row_format(opt->storage, &net->table[t->index], opt->train);
+        struct hps_table_opt own = { o.part, o.parts, opt->train, opt->seed,
+                                     g->tier, g->slots, kept.weights, kept.states };
         st = hps_table_new(&t->table, net, t->index, dev, &own);
         if (!st && s->versioned)
             t->versions.of = hps_mem_new((size_t)t->table->nrow, sizeof *t->versions.of);

@@ -370,7 +370,7 @@ static float *run(struct world *w, bool direct, size_t *bytes)
     struct hps_shm *shm =
         hps_shm_new(w->dev.host, HPS_EXCHANGE_BUFFERS + HPS_REQUEST_BUFFERS, dim, w->comm);
     const struct hps_table_opt opt = { w->me, w->owners > 0 ? w->owners : w->R, &w->opt, 1,
-                                       &hps_tier_device, NULL, { 0 } };
+                                       &hps_tier_device, NULL, HPS_AS_FP32, HPS_AS_FP32 };
     if (hps_table_new(&table, &w->net, 0, &w->dev, &opt) != HPS_OK ||
         hps_request_new(&route, &use, IDS_ROWS, M, &w->dev, shm, w->comm) != HPS_OK ||
         hps_exchange_new(&ps, table, &w->dev, shm, 0, &w->codec, w->comm) != HPS_OK)
@@ -424,7 +424,8 @@ static void run_both(struct world *w)
 static void refuse(const struct world *w)
 {
     const struct hps_exchange_opt opt = { &hps_codec_bf16, &hps_codec_fp32 };
-    const struct hps_table_opt own = { w->me, w->R, &w->opt, 1, &hps_tier_device, NULL, { 0 } };
+    const struct hps_table_opt own = { w->me, w->R, &w->opt, 1, &hps_tier_device, NULL,
+                                       HPS_AS_FP32, HPS_AS_FP32 };
     struct hps_dev dev = w->dev;
     struct hps_table *table;
     struct hps_exchange *ps;
@@ -439,12 +440,11 @@ static void refuse(const struct world *w)
 /* As fp32; and, where the rule is sgd, encoded: the one or the other, or both. */
 static void run_encoded(struct world *w, int i)
 {
-    const struct hps_exchange_opt fp32 = { &hps_codec_fp32, &hps_codec_fp32 };
     const struct hps_exchange_opt some[] = { { &hps_codec_bf16, &hps_codec_fp32 },
                                              { &hps_codec_fp32, &hps_codec_fp16 },
                                              { &hps_codec_fp16, &hps_codec_bf16 } };
 
-    w->codec = fp32;
+    w->codec = (struct hps_exchange_opt){ &hps_codec_fp32, &hps_codec_fp32 };
     w->share = 0;
     run_both(w);
     if (!w->encodes && w->R > 1) refuse(w);

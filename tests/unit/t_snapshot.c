@@ -33,8 +33,8 @@ static void open_one(struct one *o, double share, enum hps_number rows)
                       "train: {optimizer: adagrad, learning_rate: 0.1}");
     struct hps_table_opt opt = { .parts = 1, .train = &o->toy.train, .seed = 9,
                                  .tier = hps_tier_find("device") };
-    opt.format.weights = rows;
-    opt.format.states = rows == HPS_AS_BF16 ? HPS_AS_BF16 : HPS_AS_FP32;
+    opt.weights = rows;
+    opt.states = rows == HPS_AS_BF16 ? HPS_AS_BF16 : HPS_AS_FP32;
     assert_int_equal(hps_table_new(&o->table, o->toy.net, 0, &o->toy.dev, &opt), HPS_OK);
     size_t n = ROWS * o->table->stride;
     o->then = hps_mem_new(n, sizeof *o->then);

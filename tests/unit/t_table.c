@@ -58,8 +58,8 @@ static void open_shards(struct hps_table **t, struct toy *toy, int k, int how)
     struct hps_table_opt opt = { .parts = k, .train = &toy->train, .seed = 9,
                                  .tier = hps_tier_find("device") };
 
-    opt.format.weights = kept[how][0];
-    opt.format.states = kept[how][1];
+    opt.weights = kept[how][0];
+    opt.states = kept[how][1];
     for (; opt.part < k; opt.part++)
         assert_int_equal(hps_table_new(&t[opt.part], toy->net, 0, &toy->dev, &opt), HPS_OK);
 }

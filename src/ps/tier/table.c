@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <limits.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -13,7 +12,7 @@
 
 enum { CHUNK = 256 };                   /* blocks that one put carries to a device */
 enum { MANY = 16384 };                  /* rows that are worth another thread      */
-enum { COMPARED = 256 };                /* weights of a row of the sample, at most */
+enum { SAMPLE = 16 };                   /* rows of an update whose rounding is measured */
 
 /* How rows of a shard get their initial values. */
 struct start {
@@ -126,8 +125,7 @@ enum hps_status hps_table_new(struct hps_table **out, const struct hps_net *net,
         return HPS_DECK;
     }
     size_t dim = (size_t)shape->dim, stride = hps_rule_stride(&rule, shape->dim);
-    struct hps_row_format format = hps_row_format_of(opt->format.weights, opt->format.states, dim,
-                                                     stride - dim);
+    struct hps_row_format format = hps_row_format_of(opt->weights, opt->states, dim, stride - dim);
     if (!dev->ops->rows->apply_encoded)
         format = hps_row_format_of(HPS_AS_FP32, HPS_AS_FP32, dim, stride - dim);
     t = hps_mem_new(1, sizeof *t);
@@ -221,14 +219,14 @@ void hps_table_sums(struct hps_table *t, size_t n, const int *begin, const int *
     t->dev->ops->rows->bag_forward(t->dev, &lookup, t->dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT, y);
 }
 
-/* The first rows of an update, as fp32 rows would be after it. Returns how many. */
+/* The first rows of an update, as fp32 rows would be after it, in t->sample. Returns how many. */
 static size_t update_sample(struct hps_table *t, const struct hps_rule *rule, size_t n,
                             const int *at, const struct hps_row_sums *grad)
 {
-    int own[HPS_TABLE_SAMPLE];
+    int own[SAMPLE];
 
-    if (n > HPS_TABLE_SAMPLE) n = HPS_TABLE_SAMPLE;
-    if (!t->sample) t->sample = hps_mem_new(HPS_TABLE_SAMPLE * t->stride, sizeof *t->sample);
+    if (n > SAMPLE) n = SAMPLE;
+    if (!t->sample) t->sample = hps_mem_new((SAMPLE + 1) * t->stride, sizeof *t->sample);
     for (size_t i = 0; i < n; i++) {
         own[i] = (int)i;
         hps_table_read(t, at[i], 1, t->sample + i * t->stride);
@@ -240,19 +238,11 @@ static size_t update_sample(struct hps_table *t, const struct hps_rule *rule, si
 /* What was kept of the weights of the sample. */
 static void count_rounding(struct hps_table *t, size_t n, const int *at)
 {
-    float kept[COMPARED];
+    float *row = t->sample + SAMPLE * t->stride;
 
     for (size_t i = 0; i < n; i++) {
-        const float *x = t->sample + i * t->stride;
-        size_t dim = (size_t)t->dim < COMPARED ? (size_t)t->dim : COMPARED;
-        const unsigned char *row = t->encoded + (size_t)at[i] * t->format.bytes;
-        hps_row_load(t->format.weights, row, dim, kept);
-        for (size_t d = 0; d < dim; d++) {
-            double error = (double)kept[d] - (double)x[d];
-            if (!isfinite(error)) continue;
-            t->rounding.error2 += error * error;
-            t->rounding.square += (double)x[d] * (double)x[d];
-        }
+        hps_table_read(t, at[i], 1, row);
+        hps_message_compare((size_t)t->dim, t->sample + i * t->stride, row, &t->rounding);
     }
 }
 

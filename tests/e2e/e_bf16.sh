@@ -11,12 +11,7 @@
 # law: 2e-3.
 near=2e-3
 
-heterps deck "$srcdir/inputs/ctrdnn.yaml" --set data.test= >full.yaml
-sed 's/buckets: 1000000*1*/buckets: 1001/' full.yaml | awk '
-    /^[a-z]/ { skip = ($1 == "resources:" || $1 == "schedule:") } !skip
-    END { print "resources:\n  - {name: cpu, match: \"*\", price_usd_hour: 1}" }' >small.yaml
-expect 0 '' heterps generate small.yaml --rows 900 --output small.h5
-layers=$(awk '/^[a-z]/ { on = $1 == "model:" } on && /^  - / { n++ } END { print n }' small.yaml)
+small_ctrdnn
 
 # no_bf16: from now on the ranks in $HPS_WITHOUT have a processor without it
 program=$HETERPS
@@ -30,26 +25,13 @@ EOF
 chmod +x some
 HETERPS=$HPS_TMP/some
 
-# learn CODE PATTERN RANKS "CUTS" "UNITS" NAME ARGUMENT...: 6 steps; the loss is in $loss
-learn() {
-    code=$1 pattern=$2 n=$3 name=$6
-    plan_file "$layers" "$4" "$5" >plan.json
-    shift 6
-    expect "$code" "$pattern" ranks "$n" train small.yaml --set schedule.method=file \
-        --set schedule.plan=plan.json --set train.steps=6 --set train.epochs=0 \
-        --set "run.directory=$name" --set data.train=small.h5 --set data.batch=96 \
-        --set run.threads=1 --set checkpoint.keep=9 "$@"
-    loss=$(number "$name/report.json" train_loss)
-}
-other() { [ "$1" != "$2" ] || fail "both are $1"; }
-
 echo '-- emulated: any processor'
 learn 0 '' 1 '' 1 fp32
 fp32=$loss
 set -- --set train.precision=bf16 --set run.emulate_bf16=true
 learn 0 '' 1 '' 1 emulated "$@"
 bf16=$loss
-other "$bf16" "$fp32"
+differ "$bf16" "$fp32"
 close "$bf16" "$fp32" $near
 grep -q '"precision": "bf16"' emulated/report.json || fail 'the report does not say bf16'
 learn 0 '' 1 '' 1 again "$@"
@@ -73,7 +55,7 @@ else
     rank=1 few='1 of 2'
     learn 0 'precision bf16: all ranks have it' 1 '' 1 auto --set train.precision=auto
     native=$loss
-    other "$native" "$fp32"
+    differ "$native" "$fp32"
     close "$native" "$bf16" $near
     learn 0 '' 1 '' 1 native --set train.precision=bf16
     [ "$loss" = "$native" ] || fail "other bits: $loss is not $native"
@@ -113,7 +95,7 @@ apart=$loss
 close "$apart" "$shared" 1e-5
 learn 0 '' 2 '' 2 apart_bf16 "$@"
 bf16_apart=$loss
-other "$bf16_apart" "$apart"
+differ "$bf16_apart" "$apart"
 close "$bf16_apart" "$apart" $near
 learn 0 '' 2 '' 2 apart_again "$@"
 [ "$loss" = "$bf16_apart" ] || fail "other bits: $loss is not $bf16_apart"
@@ -133,7 +115,7 @@ if [ -f "$object" ] && cc -shared -fPIC -o libcuda.so.1 "$srcdir/tests/lib/fake_
     learn 0 '' 1 '' 1 gpu --set train.precision=bf16
     grep -q '"kind": *"gpu"' gpu/pool.json || fail 'the rank is no GPU rank'
     close "$loss" "$bf16" $near
-    other "$loss" "$fp32"
+    differ "$loss" "$fp32"
     export HPS_FAKE_CAPABILITY=7
     learn 65 '1 of 1 ranks have no bf16, the first is rank 0 on .*GPU' 1 '' 1 none \
         --set train.precision=bf16

@@ -8,26 +8,7 @@
 # on the network; of this one, after 6 steps, half of that.
 bf16=2e-3 fp16=2.5e-4
 
-heterps deck "$srcdir/inputs/ctrdnn.yaml" --set data.test= >full.yaml
-sed 's/buckets: 1000000*1*/buckets: 1001/' full.yaml | awk '
-    /^[a-z]/ { skip = ($1 == "resources:" || $1 == "schedule:") } !skip
-    END { print "resources:\n  - {name: cpu, match: \"*\", price_usd_hour: 1}" }' >small.yaml
-expect 0 '' heterps generate small.yaml --rows 900 --output small.h5
-layers=$(awk '/^[a-z]/ { on = $1 == "model:" } on && /^  - / { n++ } END { print n }' small.yaml)
-
-# learn CODE PATTERN RANKS "CUTS" "UNITS" NAME ARGUMENT...: 6 steps; the loss is in $loss
-learn() {
-    code=$1 pattern=$2 n=$3 name=$6
-    plan_file "$layers" "$4" "$5" >plan.json
-    shift 6
-    expect "$code" "$pattern" ranks "$n" train small.yaml --set schedule.method=file \
-        --set schedule.plan=plan.json --set train.steps=6 --set train.epochs=0 \
-        --set "run.directory=$name" --set data.train=small.h5 --set data.batch=96 \
-        --set run.threads=1 "$@"
-    loss=$(number "$name/report.json" train_loss)
-}
-other() { [ "$1" != "$2" ] || fail "both are $1"; }
-same() { [ "$1" = "$2" ] || fail "$1 is not $2"; }
+small_ctrdnn
 
 echo '-- activations'
 cut=$((layers - 4)) key=storage.messages.activations
@@ -35,20 +16,20 @@ learn 0 '' 3 "$cut" '2 1' fp32
 fp32=$loss
 learn 0 '' 3 "$cut" '2 1' bf16 --set $key=bf16
 rounded=$loss cut_loss=$loss
-other "$rounded" "$fp32"
+differ "$rounded" "$fp32"
 close "$rounded" "$fp32" $bf16
 learn 0 '' 3 "$cut" '2 1' again --set $key=bf16
-same "$loss" "$rounded"
+equal "$loss" "$rounded"
 learn 0 '' 2 "$cut" '1 1' two --set $key=bf16
 close "$loss" "$rounded" $bf16
 learn 0 '' 3 "$cut" '2 1' fp16 --set $key=fp16
-other "$loss" "$fp32"
-other "$loss" "$rounded"
+differ "$loss" "$fp32"
+differ "$loss" "$rounded"
 close "$loss" "$fp32" $fp16
 learn 0 '' 2 '' 2 uncut
 uncut=$loss
 learn 0 '' 2 '' 2 uncut_bf16 --set $key=bf16
-same "$loss" "$uncut"
+equal "$loss" "$uncut"
 
 # Between the last sum t and the logistic loss log(1 + e^t): a change of t by u |t| at most changes
 # that of an example by u |t| / (1 + e^-t), at most u of the loss where t > 0, u 0.28 elsewhere.
@@ -80,7 +61,7 @@ halved() {
 echo '-- rows and their gradients, between ranks that share no memory'
 set -- --set storage.messages.rows=bf16 --set storage.messages.gradients=bf16
 learn 0 '' 2 '' 2 shared "$@"
-same "$loss" "$uncut"
+equal "$loss" "$uncut"
 [ "$(has shared rows bytes)" = 0 ] || fail 'rows are encoded in shared memory'
 export HETERPS_SHARED_MEMORY=0
 learn 0 '' 2 '' 2 apart
@@ -89,14 +70,14 @@ learn 0 '' 2 '' 2 apart_bf16 "$@"
 rounded=$loss
 halved apart_bf16 rows
 halved apart_bf16 gradients
-other "$rounded" "$apart"
+differ "$rounded" "$apart"
 close "$rounded" "$apart" $bf16
 learn 0 '' 2 '' 2 apart_again "$@"
-same "$loss" "$rounded"
+equal "$loss" "$rounded"
 learn 0 '' 2 '' 2 apart_fp16 --set storage.messages.rows=fp16 --set storage.messages.gradients=fp16
 close "$loss" "$apart" $fp16
 learn 0 '' 2 '' 2 apart_delta --set storage.messages.ids=delta
-same "$loss" "$apart"
+equal "$loss" "$apart"
 awk -v bytes="$(has apart_delta ids bytes)" -v plain="$(has apart_delta ids plain_bytes)" \
     'BEGIN { exit !(bytes > 0 && 2 * bytes < plain) }' || fail 'ids are as large as before'
 awk -v less="$(number apart_bf16/report.json net_bytes)" \
@@ -132,7 +113,7 @@ served='--set storage.servers=1'
         exact=$loss
         learn 0 '' 2 '' 1 ${how}_bf16 $async "$@" --set storage.messages.dense=bf16
         close "$loss" "$exact" $bf16
-        other "$loss" "$exact"
+        differ "$loss" "$exact"
         for kind in rows gradients $([ $how = hybrid ] || echo dense); do
             halved ${how}_bf16 $kind
         done
@@ -158,7 +139,7 @@ then
     learn 0 '' 2 "$cut" '1 1' gpu --set $key=bf16
     grep -q '"kind": *"gpu"' gpu/pool.json || fail 'no rank is a GPU rank'
     close "$loss" "$cut_loss" $bf16
-    other "$loss" "$fp32"
+    differ "$loss" "$fp32"
     halved gpu activations
     learn 65 'rows bf16, gradients bf16: GPUs that exchange rows by NCCL send fp32' 2 '' 2 none "$@"
     [ "$(grep -c 'error: ' err)" -eq 1 ] || fail 'not one error'

@@ -15,8 +15,6 @@ learn() {
         --set data.batch=128 "$@"
     loss=$(number "$name/report.json" train_loss)
 }
-other() { [ "$1" != "$2" ] || fail "both are $1"; }
-same() { [ "$1" = "$2" ] || fail "$1 is not $2"; }
 
 learn 0 '' 1 plain
 plain=$loss
@@ -31,17 +29,17 @@ for kind in 'bf16 fp32 5e-3' 'fp16 fp32 5e-3' 'int8 fp32 2e-2' 'fp32 bf16 5e-3' 
     set -- --set "storage.rows=$1" --set "storage.states=$2"
     learn 0 '' 1 "$what" "$@"
     rounded=$loss
-    other "$rounded" "$plain"
+    differ "$rounded" "$plain"
     close "$rounded" "$plain" "$bound"
     grep -q '^rows at rest: ' out || fail 'the table lacks the bytes'
     learn 0 '' 1 "again_$what" "$@"
-    same "$loss" "$rounded"
+    equal "$loss" "$rounded"
     learn 0 '' 2 "two_$what" "$@"
     close "$loss" "$rounded" "$bound"
     learn 0 '' 1 "stopped_$what" "$@" --set train.steps=12
     learn 0 '' 1 "stopped_$what" "$@"
     grep -q 'step 12' err || fail 'the run was not restarted'
-    same "$loss" "$rounded"
+    equal "$loss" "$rounded"
 done
 
 echo '-- servers, workers that do not wait, other ranks and encodings at a restart'
@@ -71,10 +69,10 @@ weights() {
         END { printf "%.0f\n", sum }' "$1/profile.json"
 }
 learn 0 '' 1 own --set model.ids.rows=bf16 --set model.ids.states=bf16
-other "$loss" "$plain"
+differ "$loss" "$plain"
 [ "$(weights own)" -lt "$(weights plain)" ] || fail 'the profile does not know the bytes'
 learn 0 '' 1 no --set storage.rows=int8 --set model.ids.rows=fp32 --set model.wide.rows=fp32
-same "$loss" "$plain"
+equal "$loss" "$plain"
 
 echo '-- refused'
 learn 65 'storage.rows=fp8: .*bf16' 1 none --set storage.rows=fp8
@@ -88,6 +86,6 @@ if [ -d "$folder" ] && cc -shared -fPIC -o libcuda.so.1 "$srcdir/tests/lib/fake_
     exact=$loss
     learn 0 '' 1 gpu_bf16 --set storage.rows=bf16
     grep -q '"kind": *"gpu"' gpu_bf16/pool.json || fail 'no rank is a GPU rank'
-    same "$loss" "$exact"
+    equal "$loss" "$exact"
 fi
 verdict

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# data.sh - what the e_ scripts that train share: the census dataset, and plans of any cut.
+# data.sh - what the e_ scripts that train share: datasets, and plans of any cut.
 
 # census: data/census_train.h5 and data/census_test.h5 in the scratch folder
 census() {
@@ -31,6 +31,28 @@ train:    {optimizer: adagrad, learning_rate: 0.05, epochs: 0, steps: 12}
 generate: {dense: 0, slots: 4, buckets: [700, 700, 700, 40], ids: [30, 20, 9, 0], alike: true}
 EOF
     expect 0 '' "$HETERPS" generate bags.yaml --rows "$1" --output bags.h5
+}
+
+# small_ctrdnn: small.yaml, ctrdnn of few rows on one type, small.h5 with 900 examples, $layers, and
+# learn CODE PATTERN RANKS "CUTS" "UNITS" NAME ARGUMENT...: 6 steps; the loss is in $loss
+small_ctrdnn() {
+    heterps deck "$srcdir/inputs/ctrdnn.yaml" --set data.test= >full.yaml
+    sed 's/buckets: 1000000*1*/buckets: 1001/' full.yaml | awk '
+        /^[a-z]/ { skip = ($1 == "resources:" || $1 == "schedule:") } !skip
+        END { print "resources:\n  - {name: cpu, match: \"*\", price_usd_hour: 1}" }' >small.yaml
+    expect 0 '' heterps generate small.yaml --rows 900 --output small.h5
+    layers=$(awk '/^[a-z]/ { on = $1 == "model:" } on && /^  - / { n++ } END { print n }' \
+        small.yaml)
+    learn() {
+        code=$1 pattern=$2 n=$3 name=$6
+        plan_file "$layers" "$4" "$5" >plan.json
+        shift 6
+        expect "$code" "$pattern" ranks "$n" train small.yaml --set schedule.method=file \
+            --set schedule.plan=plan.json --set train.steps=6 --set train.epochs=0 \
+            --set "run.directory=$name" --set data.train=small.h5 --set data.batch=96 \
+            --set run.threads=1 --set checkpoint.keep=9 "$@"
+        loss=$(number "$name/report.json" train_loss)
+    }
 }
 
 # plan_file LAYERS "CUT..." "UNITS..." [SHARE] [WORKERS]: a plan of one type: stages begin at layer

@@ -66,6 +66,10 @@ close() {
     then ok "$1 is $2 within $3"; else fail "$1 is not $2 within $3"; fi
 }
 
+# equal A B, differ A B: the same text, another one
+equal() { if [ "$1" = "$2" ]; then ok "$1 is $2"; else fail "$1 is not $2"; fi; }
+differ() { if [ "$1" != "$2" ]; then ok "$1 is not $2"; else fail "both are $1"; fi; }
+
 # wait_for FILE PATTERN: until the file has the line, at most 60 s
 wait_for() {
     hps_i=0

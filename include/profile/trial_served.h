@@ -7,8 +7,8 @@
 #include "profile/trial.h"
 
 /* How servers are tried for a training: as it synchronises workers; under bsp, where their work is
- * not told apart from their waits, as under hybrid, without clipping: the rows are then on servers,
- * the dense weights are not. Without what is kept of a run. Pure. */
+ * not distinguished from their waits, as under hybrid, without clipping: the rows are then on
+ * servers, the dense weights are not. Without what is kept of a run. Pure. */
 struct hps_train_opt hps_trial_served_train(const struct hps_train_opt *train);
 
 /* Train under the plan of the team, of workers and servers, with opt->train of

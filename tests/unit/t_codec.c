@@ -1,7 +1,7 @@
-/* t_codec: what is encoded is the nearest number of the encoding, the even one of two, never
- * infinite unless it was, and NaN if it was; each of the 65536 patterns is decoded to its number,
- * and encoded to itself; no number changes by more than the encoding says. The twins compute with
- * powers of two in double. */
+/* t_codec: what is encoded is the nearest number of the encoding, the even one of two, as fp16
+ * never infinite unless it was, and NaN if it was; each of the 65536 patterns is decoded to its
+ * number, and encoded to itself; no number changes by more than the encoding says. The twins
+ * compute with powers of two in double. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

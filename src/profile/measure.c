@@ -91,11 +91,12 @@ void hps_measure_types(struct hps_profile *p, const struct hps_pool *pool,
     }
 }
 
-/* The slowest link from type t to any type of the pool. */
+/* The slowest link from type t to another one: neighbours in a pipeline are of unlike types. */
 static struct hps_link slowest(const struct hps_pool *pool, int t)
 {
     struct hps_link worst = { 0, INFINITY };
     for (int u = 0; u < pool->T; u++) {
+        if (u == t && pool->T > 1) continue;
         const struct hps_link *k = &pool->link[t * pool->T + u];
         if (k->latency_s > worst.latency_s) worst.latency_s = k->latency_s;
         if (k->bytes_s > 0 && k->bytes_s < worst.bytes_s) worst.bytes_s = k->bytes_s;

@@ -326,11 +326,11 @@ static enum hps_status cut_short(struct hps_job *j, enum hps_status st)
 /* How long will the last checkpoint take, for which a run waits? */
 static enum hps_status try_disk(struct hps_job *j)
 {
-    double bytes = hps_ckpt_bytes(j->net, &j->o.train);
+    struct hps_ckpt_size size = { hps_ckpt_bytes(j->net, &j->o.train), j->net->L + j->net->ntable };
 
     if (!j->trains) return HPS_OK;
     hps_watch_phase("trying the disk", TRY_S);
-    return hps_ckpt_try(&j->o.ckpt, &j->dir, bytes, &j->save_s, j->world);
+    return hps_ckpt_try(&j->o.ckpt, &j->dir, size, &j->save_s, j->world);
 }
 
 enum hps_status hps_job_plan(struct hps_job *j, const char *old, bool present)

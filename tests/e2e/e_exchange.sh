@@ -11,8 +11,10 @@ bags 900
 run() { # N NAME ARGUMENT...: on N ranks in runs/NAME
     n=$1 name=$2
     shift 2
+    # shellcheck disable=SC2046 # words
     expect 0 '' ranks "$n" train bags.yaml --set schedule.method=single:cpu \
-        --set "run.directory=runs/$name" "$@"
+        --set "run.directory=runs/$name" $(profile_of profile.json) "$@"
+    keep_profile profile.json "runs/$name"
 }
 same() { # NAME: its losses are those of one rank
     close "$(number "runs/$1/report.json" train_loss)" "$loss" 1e-4

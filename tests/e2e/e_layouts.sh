@@ -11,8 +11,10 @@ loss() {
     hps_n=$1
     shift 3
     rm -rf runs
+    # shellcheck disable=SC2046 # words
     train "$hps_n" census.yaml --set schedule.method=file --set schedule.plan=plan.json \
-        --set train.steps=100 "$@"
+        --set train.steps=100 $(profile_of profile.json) "$@"
+    keep_profile profile.json runs/census
     loss=$(number runs/census/report.json train_loss)
 }
 

@@ -5,14 +5,17 @@
 . "${srcdir:?}/tests/lib/lib.sh"
 . "$srcdir/tests/lib/data.sh"
 census
+measured=profile.json                   # '': each run measures
 
 # learn CODE PATTERN RANKS NAME ARGUMENT...: some steps of census; the loss is in $loss
 learn() {
     code=$1 pattern=$2 n=$3 name=$4
     shift 4
+    # shellcheck disable=SC2046,SC2086 # words
     expect "$code" "$pattern" ranks "$n" train "$srcdir/inputs/census.yaml" --set data.test= \
         --set train.epochs=0 --set train.steps=30 --set run.threads=1 --set "run.directory=$name" \
-        --set data.batch=128 "$@"
+        --set data.batch=128 ${measured:+$(profile_of "$measured")} "$@"
+    [ -z "$measured" ] || keep_profile "$measured" "$name"
     loss=$(number "$name/report.json" train_loss)
 }
 
@@ -59,6 +62,7 @@ learn 0 '' 2 bags_two "$@"
 close "$loss" "$alone" 2e-2
 
 echo '-- another encoding is another plan'
+measured=
 learn 0 '' 1 replanned --set storage.rows=int8 --set train.steps=12
 learn 0 '' 1 replanned
 ! grep -q 'the plan is kept' err || fail 'the plan was kept'

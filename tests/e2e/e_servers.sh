@@ -20,8 +20,10 @@ run() {
     plan_file 8 "$3" "$4" >plan.json
     n=$1 servers=$2
     shift 4
+    # shellcheck disable=SC2046 # words
     expect 0 '' go "$n" --set schedule.method=file --set schedule.plan=plan.json \
-        --set "storage.servers=$servers" --set train.steps=30 "$@"
+        --set "storage.servers=$servers" --set train.steps=30 $(profile_of profile.json) "$@"
+    keep_profile profile.json runs/bags
     loss=$(number runs/bags/report.json train_loss)
     test=$(number runs/bags/report.json test_logloss)
 }

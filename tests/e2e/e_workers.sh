@@ -27,10 +27,13 @@ run() {
     plan_file "$layers" "$4" "$5" '[]' "$2" >plan.json
     n=$1 workers=$2 servers=$3
     shift 5
+    # shellcheck disable=SC2046 # words
     expect 0 '' go "$n" --set schedule.method=file --set schedule.plan=plan.json \
+        $(profile_of "$deck.json") \
         --set "train.workers=$workers" --set "data.batch=$((batch / workers))" \
         --set "data.microbatches=$((12 / workers))" --set "storage.servers=$servers" \
         --set "train.steps=$((16 * workers))" --set "train.warmup_steps=$((4 * workers))" "$@"
+    keep_profile "$deck.json" runs/bags
     loss=$(number runs/bags/report.json train_loss)
     test=$(number runs/bags/report.json test_logloss)
 }

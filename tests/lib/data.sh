@@ -47,13 +47,21 @@ small_ctrdnn() {
         code=$1 pattern=$2 n=$3 name=$6
         plan_file "$layers" "$4" "$5" >plan.json
         shift 6
+        # shellcheck disable=SC2046 # words
         expect "$code" "$pattern" ranks "$n" train small.yaml --set schedule.method=file \
             --set schedule.plan=plan.json --set train.steps=6 --set train.epochs=0 \
             --set "run.directory=$name" --set data.train=small.h5 --set data.batch=96 \
-            --set run.threads=1 --set checkpoint.keep=9 "$@"
+            --set run.threads=1 --set checkpoint.keep=9 \
+            $(profile_of "small${HPS_FAKE_GPUS:-}.json") "$@"
+        keep_profile "small${HPS_FAKE_GPUS:-}.json" "$name"
         loss=$(number "$name/report.json" train_loss)
     }
 }
+
+# profile_of FILE, keep_profile FILE RUN: to measure once what changes no bit: a run's arguments,
+# where the file is there; what that run measured becomes the file
+profile_of() { [ ! -s "$1" ] || echo "--set schedule.profile=$1"; }
+keep_profile() { [ -s "$1" ] || [ ! -s "$2/profile.json" ] || cp "$2/profile.json" "$1"; }
 
 # plan_file LAYERS "CUT..." "UNITS..." [SHARE] [WORKERS]: a plan of one type: stages begin at layer
 # 0 and at each cut; SHARE is the list of pairs of stages on the same units

@@ -23,14 +23,13 @@ static inline HPS_BOTH uint64_t hps_rng_mix(uint64_t x)
 }
 
 /* A mixer of 32 bits, fast in vectors: lowbias32 of Wellons ("Prospecting for hash functions",
- * 2018). */
+ * 2018). The macro mixes a variable in place, which may be a vector. */
+#define HPS_RNG_MIX32(x)                                                                           \
+    ((x) ^= (x) >> 16, (x) *= 0x7feb352du, (x) ^= (x) >> 15, (x) *= 0x846ca68bu, (x) ^= (x) >> 16)
 static inline HPS_BOTH uint32_t hps_rng_mix32(uint32_t x)
 {
-    x ^= x >> 16;
-    x *= 0x7feb352du;
-    x ^= x >> 15;
-    x *= 0x846ca68bu;
-    return x ^ x >> 16;
+    HPS_RNG_MIX32(x);
+    return x;
 }
 
 /* 64 random bits at `index` of the stream. Pure. */

@@ -48,14 +48,14 @@ HPS_BOTH_INLINE float hps_bf16_to_float(uint16_t b)
     return hps_float_of((uint32_t)b << 16);
 }
 
-/* `chance`: 16 random bits. */
+/* `chance`: 16 random bits. What is as large as the largest number, or no number, is cut off: the
+ * sign is then never carried into, and no number becomes infinite. */
 HPS_BOTH_INLINE uint16_t hps_bf16_by_chance(float x, uint32_t chance)
 {
-    uint32_t all = hps_bits_of(x), sign = all >> 16 & 0x8000, bits = all & HPS_FP32_SIGN_LESS;
-    uint32_t up = (bits + (chance & 0xffff)) >> 16;
-    up = up < HPS_BF16_MAX ? up : HPS_BF16_MAX;
-    uint32_t odd = bits >> 16 | (uint32_t)(bits > HPS_FP32_INF) << 6;   /* NaN stays NaN */
-    return (uint16_t)(sign | (bits >= HPS_FP32_INF ? odd : up));
+    uint32_t all = hps_bits_of(x), bits = all & HPS_FP32_SIGN_LESS;
+    uint32_t up = all + (bits < HPS_BF16_MAX << 16 ? chance & 0xffff : 0);
+
+    return (uint16_t)(up >> 16 | (bits > HPS_FP32_INF ? 0x40u : 0));    /* NaN stays NaN */
 }
 
 /* ---- fp16: IEEE half ---- */

@@ -13,8 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/rng.h"
-#include "hw/numbers.h"
+#include "hw/bf16_row.h"
 
 enum hps_number { HPS_AS_FP32, HPS_AS_BF16, HPS_AS_FP16, HPS_AS_INT8 };
 #define HPS_NUMBER_WEIGHTS "fp32|bf16|fp16|int8"    /* the words for a deck, in that order */
@@ -47,12 +46,6 @@ void hps_row_encode(const struct hps_row_format *format, size_t n, const float *
 
 /* ---- parts of a row, for loops; `kind` is best a constant ---- */
 
-/* 16 random bits for number i of a row. */
-HPS_BOTH_INLINE uint32_t hps_row_chance(uint32_t key, uint32_t i)
-{
-    return hps_rng_mix32(key + i * 0x9e3779b9u) >> 16;
-}
-
 /* Number i of a row's weights or states, which begin at `from`. */
 HPS_BOTH_INLINE float hps_row_number(enum hps_number kind, const unsigned char *from, size_t i)
 {
@@ -81,7 +74,7 @@ HPS_BOTH_INLINE void hps_row_load(enum hps_number kind, const unsigned char *fro
                                   float *to)
 {
     switch (kind) {
-    case HPS_AS_BF16: hps_row_load_as(HPS_AS_BF16, from, n, to); break;
+    case HPS_AS_BF16: hps_bf16_row_load((const uint16_t *)(const void *)from, n, to); break;
     case HPS_AS_FP16: hps_row_load_as(HPS_AS_FP16, from, n, to); break;
     case HPS_AS_INT8: hps_row_load_as(HPS_AS_INT8, from, n, to); break;
     case HPS_AS_FP32: hps_row_load_as(HPS_AS_FP32, from, n, to); break;
@@ -128,10 +121,7 @@ HPS_BOTH_INLINE void hps_row_store(enum hps_number kind, const float *restrict x
     uint16_t *half = (uint16_t *)(void *)to;
 
     switch (kind) {
-    case HPS_AS_BF16:
-        for (size_t i = 0; i < n; i++)
-            half[i] = hps_bf16_by_chance(x[i], hps_row_chance(key, first + (uint32_t)i));
-        break;
+    case HPS_AS_BF16: hps_bf16_row_store(x, n, key, first, half); break;
     case HPS_AS_FP16:
         for (size_t i = 0; i < n; i++)
             half[i] = hps_fp16_by_chance(x[i], hps_row_chance(key, first + (uint32_t)i));

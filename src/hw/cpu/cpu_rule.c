@@ -243,52 +243,96 @@ void hps_cpu_rows_apply(struct hps_dev *dev, const struct hps_rule *rule, float 
 
 /* ---- rows that are kept encoded ---- */
 
+enum { CHUNK = 16 };            /* rows that are decoded, updated and encoded together: each of the
+                                   three is then a short loop, which keeps its constants */
+
 struct encoded {
     struct hps_rule_step rule;
     struct hps_encoded_rows rows;
     struct hps_row_sums grad;
     size_t width;               /* of a decoded row */
-    float *scratch;             /* (ntask, width + dim) a row, and a sum */
+    float *scratch;             /* (ntask, CHUNK * width + dim) rows, and a sum */
 };
+
+HPS_INLINE unsigned char *encoded_row(const struct encoded *j, size_t i)
+{
+    return (unsigned char *)j->rows.row + (size_t)j->rows.at[i] * j->rows.format->bytes;
+}
 
 HPS_INLINE void fetch_encoded(const struct encoded *j, size_t i)
 {
-    const struct hps_row_format *f = j->rows.format;
-    const unsigned char *row = (unsigned char *)j->rows.row + (size_t)j->rows.at[i] * f->bytes;
+    const unsigned char *row = encoded_row(j, i);
+    size_t bytes = j->rows.format->bytes;
 
-    for (size_t b = 0; b < f->bytes; b += 64)
+    for (size_t b = 0; b < bytes; b += 64)
         __builtin_prefetch(row + b, 0, 2);
-    __builtin_prefetch(row + f->bytes - 1, 0, 2);
+    __builtin_prefetch(row + bytes - 1, 0, 2);
 }
 
-/* States that are fp32 are updated where they are. */
-HPS_INLINE void apply_encoded(const struct encoded *j, size_t i, size_t last, float *x,
-                              enum hps_number weights, enum hps_number states, size_t dim)
+/* A chunk of rows, which begins at `i`, to x (CHUNK, width). There are often as many states as
+ * weights; those that are fp32 are updated where they are. */
+HPS_INLINE void decode_chunk(const struct encoded *j, size_t i, size_t last, float *x,
+                             enum hps_number weights, enum hps_number states, size_t dim)
 {
-    const struct hps_row_format *f = j->rows.format;
-    int all = hps_cpu_summands(&j->grad, j->rows.n);
+    size_t at = j->rows.format->state_at, n = j->rows.format->nstate;
 
-    for (; i < last; i++) {
-        unsigned char *row = (unsigned char *)j->rows.row + (size_t)j->rows.at[i] * f->bytes;
-        unsigned char *state = row + f->state_at;
-        float *s = states == HPS_AS_FP32 ? (float *)(void *)state : x + dim;
+    for (; i < last; i++, x += j->width) {
+        const unsigned char *row = encoded_row(j, i);
         if (i + HPS_CPU_PREFETCH < j->rows.n) fetch_encoded(j, i + HPS_CPU_PREFETCH);
         hps_row_load(weights, row, dim, x);
-        if (states != HPS_AS_FP32) hps_row_load(states, state, f->nstate, s);
-        apply(&j->rule, dim, x, hps_cpu_row_sum(&j->grad, i, all, dim, x + j->width), s, dim);
-        hps_row_store(weights, x, dim, j->rows.key[i], 0, row);
         if (states == HPS_AS_FP32) continue;
-        hps_row_store(states, s, f->nstate, j->rows.key[i], (uint32_t)dim, state);
+        if (n == dim)
+            hps_row_load(states, row + at, dim, x + dim);
+        else
+            hps_row_load(states, row + at, n, x + dim);
     }
 }
 
-/* Beside fp32 states: the common cases, compiled by themselves. */
+HPS_INLINE void encode_chunk(const struct encoded *j, size_t i, size_t last, const float *x,
+                             enum hps_number weights, enum hps_number states, size_t dim)
+{
+    size_t at = j->rows.format->state_at, n = j->rows.format->nstate;
+
+    for (; i < last; i++, x += j->width) {
+        unsigned char *row = encoded_row(j, i);
+        uint32_t key = j->rows.key[i];
+        hps_row_store(weights, x, dim, key, 0, row);
+        if (states == HPS_AS_FP32) continue;
+        if (n == dim)
+            hps_row_store(states, x + dim, dim, key, (uint32_t)dim, row + at);
+        else
+            hps_row_store(states, x + dim, n, key, (uint32_t)dim, row + at);
+    }
+}
+
+HPS_INLINE void apply_encoded(const struct encoded *j, size_t i, size_t last, float *x,
+                              enum hps_number weights, enum hps_number states, size_t dim)
+{
+    size_t at = j->rows.format->state_at, end;
+    int all = hps_cpu_summands(&j->grad, j->rows.n);
+    float *sum = x + CHUNK * j->width;
+
+    for (; i < last; i = end) {
+        end = last - i < CHUNK ? last : i + CHUNK;
+        decode_chunk(j, i, end, x, weights, states, dim);
+        for (size_t r = i; r < end; r++) {
+            float *w = x + (r - i) * j->width, *s = w + dim;
+            if (states == HPS_AS_FP32) s = (float *)(void *)(encoded_row(j, r) + at);
+            apply(&j->rule, dim, w, hps_cpu_row_sum(&j->grad, r, all, dim, sum), s, dim);
+        }
+        encode_chunk(j, i, end, x, weights, states, dim);
+    }
+}
+
+/* The common cases, compiled by themselves. */
 HPS_MULTIVERSION static void apply_encoded_span(const struct encoded *j, size_t first, size_t last,
                                                 float *scratch)
 {
     const struct hps_row_format *f = j->rows.format;
 
-    if (f->states != HPS_AS_FP32) {
+    if (f->states == HPS_AS_BF16 && f->weights == HPS_AS_BF16) {
+        HPS_CPU_WITH_DIM(f->dim, apply_encoded, j, first, last, scratch, HPS_AS_BF16, HPS_AS_BF16);
+    } else if (f->states != HPS_AS_FP32) {
         apply_encoded(j, first, last, scratch, f->weights, f->states, f->dim);
     } else if (f->weights == HPS_AS_BF16) {
         HPS_CPU_WITH_DIM(f->dim, apply_encoded, j, first, last, scratch, HPS_AS_BF16, HPS_AS_FP32);
@@ -305,7 +349,7 @@ static void apply_encoded_task(const void *job, int t, int n)
 {
     const struct encoded *j = job;
     apply_encoded_span(j, hps_cpu_cut(j->rows.n, 16, t, n), hps_cpu_cut(j->rows.n, 16, t + 1, n),
-                       j->scratch + (size_t)t * (j->width + j->rows.format->dim));
+                       j->scratch + (size_t)t * (CHUNK * j->width + j->rows.format->dim));
 }
 
 void hps_cpu_rows_apply_encoded(struct hps_dev *dev, const struct hps_rule *rule,
@@ -313,7 +357,7 @@ void hps_cpu_rows_apply_encoded(struct hps_dev *dev, const struct hps_rule *rule
 {
     size_t dim = rows.format->dim, width = dim + rows.format->nstate;
     int ntask = hps_cpu_ntask(dev, rows.n, PART);
-    size_t bytes = (size_t)ntask * (width + dim) * sizeof(float);
+    size_t bytes = (size_t)ntask * (CHUNK * width + dim) * sizeof(float);
     struct encoded j = { hps_rule_prepare(rule), rows, *grad, width,
                          hps_cpu_queue_scratch(dev, bytes) };
 

@@ -5,6 +5,12 @@
 
 #include "base/rng.h"
 
+/* They are what others are held against, and slow enough without a sanitizer's checks. */
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((no_sanitize("address", "undefined", "coverage"))),     \
+                             apply_to = function)
+#endif
+
 static const double root_half = 0.70710678118654752440;
 static const double root_two_pi = 2.50662827463100050242;
 
@@ -282,3 +288,7 @@ void twin_fill_f(uint64_t key, size_t n, float *x)
     for (size_t i = 0; i < n; i++)
         x[i] = 2 * hps_rng_unit(key, i) - 1;
 }
+
+#ifdef __clang__
+#pragma clang attribute pop
+#endif

@@ -126,7 +126,8 @@ struct hps_reduce_ops {
     void (*wait)(void *state);
     bool (*encodes)(void *state);       /* do numbers travel encoded? NULL: never */
     void (*host)(void *state, struct hps_reduce_host *host);    /* NULL: never encoded */
-    /* As hps_reduce_share, also where sums are not distributed: what this rank sums for its host. */
+    /* As hps_reduce_share, also where sums are not distributed: what this rank sums for its host.
+     */
     bool (*share)(void *state, int i, size_t *first, size_t *end);
     /* As hps_reduce_gather, of sums that are distributed; NULL: these never are. */
     void (*gather_begin)(void *state, const float *x);

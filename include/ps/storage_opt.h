@@ -10,7 +10,7 @@
 /* The encoding in which each kind of message travels. */
 struct hps_message_opt {
     const char *rows, *gradients, *activations, *dense, *ids;
-    double dense_share;                 /* of the numbers of dense gradients that travel with topk */
+    double dense_share;                 /* of the numbers of these, that travels with topk */
 };
 
 struct hps_storage_opt {

@@ -92,8 +92,9 @@ void hps_step_flush(struct hps_step *step, struct hps_feeder *feeder, int channe
  * ranks of the host, or other servers, have updated. Collective over the ranks that work. */
 void hps_step_gather_states(struct hps_step *step);
 
-/* The residual of this host in my stage i (nparam of its slice), on the host's first rank, to free;
- * elsewhere NULL. *index [out]: which of nresidual. Between two steps. Collective over the stage. */
+/* The residual of this host in my stage i (nparam of its slice), to free, on the host's first rank;
+ * elsewhere NULL. *index [out]: which of nresidual. Between two steps. Collective over the stage.
+ */
 float *hps_step_residual(struct hps_step *step, int i, int *index);
 /* The norm of all residuals. Collective over team->world. */
 double hps_step_residual_norm(const struct hps_step *step);

@@ -19,7 +19,8 @@ has() {
 saved() {
     awk -v bytes="$(has "$1" bytes)" -v plain="$(has "$1" plain_bytes)" -v most="$2" \
         -v error="$(has "$1" error)" -v left="$(has "$1" residual)" \
-        'BEGIN { exit !(bytes > 0 && bytes <= most * plain && error > 0 && error < 1 && left > 0) }' ||
+        'BEGIN { exit !(bytes > 0 && bytes <= most * plain && error > 0 && error < 1 &&
+                        left > 0) }' ||
         fail "$1: $(has "$1" bytes) bytes of $(has "$1" plain_bytes), $(has "$1" residual) left"
     grep -q '^messages: dense topk, .* residual ' out || fail "$1: the table lacks it"
 }
@@ -56,7 +57,8 @@ resumed() {
     learn 0 '' 2 '' 2 topk $topk --restart never
     equal "$loss" "$whole"
     saved topk 0.013
-    awk -v less="$(number topk/report.json net_bytes)" -v all="$(number apart/report.json net_bytes)" \
+    awk -v less="$(number topk/report.json net_bytes)" \
+        -v all="$(number apart/report.json net_bytes)" \
         -v bytes="$(has topk bytes)" -v plain="$(has topk plain_bytes)" '
         BEGIN { d = all - less - plain + bytes; exit !(d > -1 && d < 1) }' ||
         fail 'what was saved is missing in net_bytes'

@@ -57,7 +57,8 @@ static void have_a_residual(void **state)
     json_t *j = made_report(&m, NULL);
     made_is_real(json_array_get(json_object_get(j, "messages"), 0), "residual", 0.125);
     char *table = hps_report_table(j);
-    assert_non_null(strstr(table, "\nmessages: dense topk, 3 MB of 300, error 0.5, residual 0.12\n"));
+    assert_non_null(strstr(table,
+                           "\nmessages: dense topk, 3 MB of 300, error 0.5, residual 0.12\n"));
     hps_mem_free(table);
     json_decref(j);
     made_run_done(&m);

@@ -30,7 +30,7 @@ TEXT
 within() { sed -n "/\"$1\": {/,/}/p" runs/it/report.json >object && number object "$2"; }
 # encoded: bytes of what travelled encoded, over those of fp32
 encoded() {
-    sed -n '/^ "messages": \[/,/^ \]/p' runs/it/report.json | awk '
+    sed -n '/^ "messages": \[$/,/^ \]/p' runs/it/report.json | awk '
         $1 == "\"bytes\":" { bytes += $2 } $1 == "\"plain_bytes\":" { plain += $2 }
         END { print (plain > 0 ? bytes / plain : 1) }'
 }

@@ -27,6 +27,8 @@ struct hps_message_count {
  * Local. */
 void hps_message_encode(const struct hps_codec_ops *codec, size_t rows, size_t n, const float *x,
                         void *to, struct hps_message_count *count);
+/* Count an encoding. Is its error to be measured? Local. */
+bool hps_message_measures(struct hps_message_count *count);
 /* Count the error of y, what was made of x (n); numbers that are not finite have none. Local. */
 void hps_message_compare(size_t n, const float *x, const float *y,
                          struct hps_message_count *count);

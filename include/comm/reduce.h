@@ -20,9 +20,12 @@ struct hps_reduce_opt {
     bool by_share;                      /* sums may be distributed, see below           */
     const struct hps_codec_ops *codec;  /* in which what travels by MPI does, with fp32 sums:
                                            comm/rounded_sum.h                           */
+    double share;                       /* of the numbers, that travels by MPI as fp32, with error
+                                           feedback: comm/topk_sum.h; 0: all, in `codec` */
 };
-/* `grad` (n): device memory, borrowed where hps_reduce_grad is that, else not used. Collective over
- * the stage (a communicator of its own is made). */
+/* `grad` (n): device memory, borrowed where hps_reduce_grad is that, else not used. HPS_DECK, said:
+ * a share is asked of GPUs that sum by NCCL; the same on all ranks, which free it nevertheless.
+ * Collective over the stage (a communicator of its own is made). */
 enum hps_status hps_reduce_new(struct hps_reduce **reduce, struct hps_dev *dev, float *grad,
                                const struct hps_reduce_opt *opt, MPI_Comm stage);
 /* Collective over the stage where it has several ranks; NULL is fine. */
@@ -47,7 +50,7 @@ bool hps_reduce_busy(const struct hps_reduce *reduce);
  * NCCL that relies on), and the same bits on all ranks of the stage unless sums are distributed. */
 void hps_reduce_end(struct hps_reduce *reduce);
 /* Bytes this rank has sent so far, as a ring would: 2 (k-1)/k of what it summed, half of it where
- * numbers travel as bf16 or fp16. */
+ * numbers travel as bf16 or fp16; where a share of them does, to each other host what it chose. */
 double hps_reduce_bytes(const struct hps_reduce *reduce);
 /* What of it was encoded; borrowed. */
 const struct hps_message_count *hps_reduce_count(const struct hps_reduce *reduce);
@@ -67,6 +70,28 @@ bool hps_reduce_share(const struct hps_reduce *reduce, int i, size_t *first, siz
 void hps_reduce_gather_begin(struct hps_reduce *reduce, const float *x);
 void hps_reduce_gather_end(struct hps_reduce *reduce, float *x);
 
+/* ---- residuals ----
+ * Where a share of the numbers travels, each host keeps what it has not sent: each of its ranks
+ * that of the numbers which it sums. */
+
+/* The ranks of this host, and which of n hosts of the stage it is, in the order of their first
+ * ranks. */
+struct hps_reduce_host {
+    MPI_Comm ranks;             /* MPI_COMM_NULL: this rank is alone; owned by the reduce */
+    int index, n;
+};
+/* Are there residuals? *host [out]: this rank's; n = 0: there are none. The answer is equal on all
+ * ranks of the stage. Pure. */
+bool hps_reduce_has_residual(const struct hps_reduce *reduce, struct hps_reduce_host *host);
+/* x (n) = the residual of this host, on its first rank; true there. Collective over the stage, when
+ * no sum is under way. */
+bool hps_reduce_get_residual(struct hps_reduce *reduce, float *x);
+/* Add x (n) to that of this host, from number `first` on; all its ranks pass the same. Local, when
+ * no sum is under way. */
+void hps_reduce_add_residual(struct hps_reduce *reduce, size_t first, size_t n, const float *x);
+/* The sum of squares of what this rank has of it. Local. */
+double hps_reduce_residual2(const struct hps_reduce *reduce);
+
 /* What reduce operations are opened with; all borrowed. */
 struct hps_reduce_need {
     const struct hps_gpu_group *gpus; /* whether GPUs form a group, and its NCCL     */
@@ -75,6 +100,8 @@ struct hps_reduce_need {
     int nbucket;                        /* sums under way at once, at most             */
     bool by_share;                      /* sums may be distributed                     */
     const struct hps_codec_ops *codec;  /* in which numbers travel                     */
+    double share;                       /* of the numbers that travel; 0: all          */
+    float *residual;                    /* (n) what did not travel; NULL: all did      */
     struct hps_message_count *count;    /* of what is encoded                          */
 };
 /* Bucket b is [first, *end), the b-th from the end. Returns first. Pure. */
@@ -98,8 +125,11 @@ struct hps_reduce_ops {
     /* For all started since the last wait; what takes device memory leaves that to its stream. */
     void (*wait)(void *state);
     bool (*encodes)(void *state);       /* do numbers travel encoded? NULL: never */
-    /* As hps_reduce_share and gather, of sums that are distributed; NULL: these never are. */
+    void (*host)(void *state, struct hps_reduce_host *host);    /* NULL: never encoded */
+    /* As hps_reduce_share, also where sums are not distributed: what this rank sums for its host.
+     */
     bool (*share)(void *state, int i, size_t *first, size_t *end);
+    /* As hps_reduce_gather, of sums that are distributed; NULL: these never are. */
     void (*gather_begin)(void *state, const float *x);
     void (*gather_end)(void *state, float *x);
 };

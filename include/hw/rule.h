@@ -66,6 +66,8 @@ struct hps_rule {
     float start;                /* of a sum of squares                            */
     float scale;                /* of the gradient (clipping); 1: none            */
     long long step;             /* 1-based                                        */
+    int application;            /* of several in this step, from 0: roundings by chance
+                                   (hw/row_format.h) are drawn for each           */
 };
 
 /* Floats of a row of a table: its weights, then their states, then its own. Pure. */

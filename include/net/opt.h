@@ -68,11 +68,13 @@ struct hps_update {
     long long before;               /* updates before it                                         */
     long long staleness;            /* updates since its weights were read: the rate is divided by
                                        it where it is above 1                                    */
+    int application;                /* of gradients that are applied one after the other, all
+                                       before the next update, from 1; 0: of the update itself   */
 };
 /* That of a run in which each batch is an update. Pure. */
 static inline struct hps_update hps_update_of(long long step, long long total)
 {
-    return (struct hps_update){ step, total, 1, step, 0 };
+    return (struct hps_update){ step, total, 1, step, 0, 0 };
 }
 
 /* The rule of an update, with its rate after warm-up and decay; scale is 1. Warm-up and decay go by

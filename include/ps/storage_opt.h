@@ -10,6 +10,7 @@
 /* The encoding in which each kind of message travels. */
 struct hps_message_opt {
     const char *rows, *gradients, *activations, *dense, *ids;
+    double dense_share;                 /* of the numbers of these, that travels with topk */
 };
 
 struct hps_storage_opt {
@@ -28,7 +29,12 @@ void hps_storage_print_reference(enum hps_deck_form form);
 
 /* Do numbers of rows travel as differences? Pure. */
 bool hps_storage_sends_differences(const struct hps_storage_opt *opt);
-/* The encoding of a kind of numbers; fp32 where the option is not set at all. Pure. */
+/* The share of the numbers of dense gradients that travels; 0: all of them. Pure. */
+double hps_storage_dense_share(const struct hps_storage_opt *opt);
+/* Bytes of a message of dense gradients over those of as many numbers of fp32. Pure. */
+double hps_storage_dense_bytes(const struct hps_storage_opt *opt, size_t n);
+/* The encoding of a kind of numbers; fp32 where the option is not set at all, or where a share of
+ * the numbers travels. Pure. */
 const struct hps_codec_ops *hps_storage_codec(const struct hps_storage_opt *opt,
                                               enum hps_message kind);
 

@@ -42,6 +42,7 @@ struct hps_stage_opt {
     const struct hps_train_opt *train;  /* borrowed                                   */
     const struct hps_codec_ops *activations, *dense; /* in which messages between stages travel,
                                            and dense gradients                        */
+    double dense_share;                 /* of the numbers of these that travel; 0: all */
     uint64_t seed;
     bool training;
     bool served;                        /* servers update the weights: gradients are summed

@@ -27,6 +27,9 @@ struct hps_step {
     struct hps_message_count other_messages[HPS_MESSAGES];  /* encoded, the same            */
     long long updates;          /* of the weights so far, over restarts: whoever loads them
                                    sets it                                                 */
+    bool training;              /* else forwards alone                                      */
+    int *nresidual;             /* (S) residuals of each stage's dense gradients, one a host
+                                   (comm/topk_sum.h); NULL: all of their numbers are sent   */
     int lag;                    /* of the loss that hps_step_work returns, equal on all ranks */
     struct hps_step_impl *impl;
 };
@@ -88,6 +91,15 @@ void hps_step_flush(struct hps_step *step, struct hps_feeder *feeder, int channe
 /* Between two steps, before optimiser states of dense layers are read: gather those that other
  * ranks of the host, or other servers, have updated. Collective over the ranks that work. */
 void hps_step_gather_states(struct hps_step *step);
+
+/* The residual of this host in my stage i (nparam of its slice), to free, on the host's first rank;
+ * elsewhere NULL. *index [out]: which of nresidual. Between two steps. Collective over the stage.
+ */
+float *hps_step_residual(struct hps_step *step, int i, int *index);
+/* The norm of all residuals. Collective over team->world. */
+double hps_step_residual_norm(const struct hps_step *step);
+/* Of the residuals in a checkpoint. Pure. */
+double hps_step_residual_bytes(const struct hps_step *step);
 
 /* This rank's sum of losses of the last step. Waits for the device. Local. */
 double hps_step_loss(struct hps_step *step);

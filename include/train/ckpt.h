@@ -6,6 +6,8 @@
  *     /layers/NAME/param (1, n)             dense weights
  *     /layers/NAME/state (nstate, n)        their optimiser states, where the rule has any
  *     /layers/NAME/running (1, n)           running averages of a layer, where it has any
+ *     /layers/NAME/residual/H (1, n)        gradients that host H has not sent yet, where it sends
+ *                                           the largest alone (comm/topk_sum.h)
  *     /tables/NAME/rows (rows, width)       each row: its weights, then its states
  * Each dataset has an attribute `checksum`; the root has format, step, examples, seconds, usd,
  * usd_idle, train_loss, precision, shape and course (with which a deck must agree), planning, deck,

@@ -21,7 +21,8 @@ struct hps_ckpt_item {
 };
 
 /* Capture all weights and states of the run as they are now. Of a table, at most snapshot_share
- * of the rows are copied in memory at a time (ps/snapshot.h). To free. Local. */
+ * of the rows are copied in memory at a time (ps/snapshot.h). To free.
+ * Collective over the ranks that work. */
 int hps_ckpt_state_new(struct hps_ckpt_item **item, struct hps_step *step, double snapshot_share);
 void hps_ckpt_state_free(int n, struct hps_ckpt_item *item);
 /* Create the datasets without data and set the offsets. The file is open on this rank alone. Local.

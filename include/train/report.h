@@ -72,6 +72,7 @@ struct hps_run_traffic {
     double net_bytes;                   /* sent by all ranks                             */
     const char *codec[HPS_MESSAGES];    /* of each kind; NULL: it is not encoded         */
     struct hps_message_count messages[HPS_MESSAGES];    /* encoded, of all ranks         */
+    double residual;                    /* norm of what topk has not sent at the end      */
     struct hps_message_count rows;      /* at rest, where they are encoded; bytes 0: none are */
     double tier_hits;                   /* share of needed rows that were in GPU memory; NaN: all */
     double tier_bytes;                  /* moved between GPU and host memory             */

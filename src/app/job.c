@@ -143,11 +143,13 @@ static char *planning_text(const struct hps_job *j)
     char *data = hps_deck_lines(j->o.deck, "data", hps_data_fields, skip);
     char *schedule = hps_deck_lines(j->o.deck, "schedule", hps_sched_fields, skip);
     const struct hps_message_opt *m = &j->o.storage.messages;
-    char *text = hps_mem_print("%sprecision %s, of messages %s %s %s %s %s, rows %s %s, %.0f "
-                               "servers of type %d, %s, %d workers\n%s%s",
+    char *text = hps_mem_print("%sprecision %s, of messages %s %s %s %s %g %s, rows %s %s, "
+                               "%.0f servers of type %d, %s, %d workers\n%s%s",
                                j->shape, hps_dev_precision_word(j->dev.precision), m->rows,
-                               m->gradients, m->activations, m->dense, m->ids, j->o.storage.rows,
-                               j->o.storage.states, j->o.storage.servers, j->server_type,
+                               m->gradients, m->activations, m->dense,
+                               hps_storage_dense_share(&j->o.storage), m->ids,
+                               j->o.storage.rows, j->o.storage.states, j->o.storage.servers,
+                               j->server_type,
                                j->o.train.synchronization, j->o.train.workers,
                                data, schedule);
 

@@ -64,6 +64,19 @@ static enum hps_status check_async(const struct hps_options *o, const struct hps
     return HPS_OK;
 }
 
+/* Where servers hold the dense weights, each worker's gradients go to them alone, whole. */
+static enum hps_status check_dense(const struct hps_options *o)
+{
+    const struct hps_item *storage, *messages = NULL;
+    enum hps_status st = hps_deck_map(o->deck, "storage", &storage);
+    bool served = hps_train_is_async(&o->train) && !hps_train_sums_dense(&o->train);
+
+    if (!st) st = hps_item_map(storage, "messages", &messages);
+    if (st || !served || hps_storage_dense_share(&o->storage) == 0) return st;
+    return hps_deck_wrong(messages, "dense", "topk is for gradients that ranks sum, under bsp or "
+                          "hybrid; under %s servers apply them", o->train.synchronization);
+}
+
 static enum hps_status check(const struct hps_options *o)
 {
     const struct hps_item *data, *train;
@@ -77,7 +90,8 @@ static enum hps_status check(const struct hps_options *o)
                               "%d micro-batches are more than the %lld examples of a batch",
                               o->data.microbatches, o->data.batch);
     st = hps_train_check(&o->train, train);
-    return st ? st : check_async(o, train);
+    if (!st) st = check_async(o, train);
+    return st ? st : check_dense(o);
 }
 
 static enum hps_status bind_all(struct hps_options *o)

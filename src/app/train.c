@@ -110,6 +110,10 @@ static void add_messages(const struct hps_job *j, const struct hps_plan_sequence
         all[kind] = sum_of(j, &all[kind]);
         if (hps_codec_converts(codec)) f->traffic.codec[kind] = codec->name;
     }
+    if (hps_storage_dense_share(&j->o.storage) > 0) {
+        f->traffic.codec[HPS_MESSAGE_DENSE] = j->o.storage.messages.dense;
+        f->traffic.residual = hps_step_residual_norm(j->step);
+    }
     if (hps_storage_sends_differences(&j->o.storage))
         f->traffic.codec[HPS_MESSAGE_IDS] = j->o.storage.messages.ids;
 }
@@ -280,7 +284,9 @@ static enum hps_status go(struct hps_job *j, const struct hps_start *s, const st
     loop.text = (struct hps_ckpt_text){ j->shape, j->course, j->planning, deck_text, NULL, pool };
     loop.made_s = j->made_s + hps_now_s() - load_s;
     if (!st && !finished)
-        st = hps_ckpt_ready(&j->o.ckpt, &j->dir, hps_ckpt_bytes(j->net, &j->o.train), j->world);
+        st = hps_ckpt_ready(&j->o.ckpt, &j->dir,
+                            hps_ckpt_bytes(j->net, &j->o.train) + hps_step_residual_bytes(j->step),
+                            j->world);
     hps_watch_phase(NULL, 0);
     start_s = hps_now_s();
     if (!st) {

@@ -33,12 +33,17 @@ static void measure(const struct hps_codec_ops *codec, size_t n, const float *x,
     }
 }
 
+bool hps_message_measures(struct hps_message_count *count)
+{
+    return count->n++ % EVERY == 0;
+}
+
 void hps_message_encode(const struct hps_codec_ops *codec, size_t rows, size_t n, const float *x,
                         void *to, struct hps_message_count *count)
 {
     if (rows * n == 0) return;
     codec->encode(rows, n, x, to);
-    if (count->n++ % EVERY == 0) measure(codec, rows * n, x, to, count);
+    if (hps_message_measures(count)) measure(codec, rows * n, x, to, count);
 }
 
 void hps_message_sent(const struct hps_codec_ops *codec, double rows, size_t n,

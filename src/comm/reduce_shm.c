@@ -14,8 +14,8 @@
 #include "base/parallel.h"
 #include "base/say.h"
 #include "base/wait.h"
+#include "comm/encoded_sum.h"
 #include "comm/reduce.h"
-#include "comm/rounded_sum.h"
 #include "comm/shm.h"
 
 enum {
@@ -45,7 +45,8 @@ struct state {
     MPI_Comm host, laid;        /* two communicators of the host, each with its own order    */
     int nshare, nmine;          /* shares of a bucket; of this rank: me, me + k, ..          */
     MPI_Comm *across;           /* (nmine) the ranks with the same share; none on one host   */
-    struct hps_rounded_sum **rounded;   /* (nmine) over these; NULL: numbers travel as fp32  */
+    struct hps_encoded_sum **encoded;   /* (nmine) over these; NULL: numbers travel as fp32  */
+    float *residual;            /* (n) of this rank's shares; borrowed; NULL: there is none  */
     float *sum;                 /* this rank's shares of a step, summed over the host        */
     size_t nsum, sum_cap;
     struct bucket *bucket;      /* (max_bucket)                                              */
@@ -147,12 +148,18 @@ static void reach_across(struct state *s, MPI_Comm comm)
     }
 }
 
-static void round_across(struct state *s, const struct hps_reduce_need *need)
+/* All of them encode, or none does. */
+static void encode_across(struct state *s, const struct hps_reduce_need *need)
 {
-    s->rounded = hps_mem_new((size_t)s->nmine, sizeof(struct hps_rounded_sum *));
+    struct hps_encoded_sum **sum = hps_mem_new((size_t)s->nmine, sizeof(struct hps_encoded_sum *));
+
     for (int i = 0; i < s->nmine; i++)
-        s->rounded[i] = hps_rounded_sum_new(s->across[i], s->max_bucket, need->codec,
-                                            need->count);
+        sum[i] = hps_encoded_sum_new(s->across[i], s->max_bucket, need);
+    s->residual = need->residual;
+    if (sum[0])
+        s->encoded = sum;
+    else
+        hps_mem_free(sum);
 }
 
 /* Allocate the buckets and their requests. */
@@ -173,7 +180,7 @@ static void close_near(void *state)
 
     hps_wait_all(1, &s->read);
     for (int i = 0; s->across && i < s->nmine; i++) {
-        if (s->rounded) hps_rounded_sum_free(s->rounded[i]);
+        if (s->encoded) hps_encoded_sum_free(s->encoded[i]);
         HPS_MPI(MPI_Comm_free(&s->across[i]));
     }
     HPS_MPI(MPI_Comm_free(&s->host));
@@ -183,7 +190,7 @@ static void close_near(void *state)
     hps_mem_free(s->at);
     hps_mem_free(s->shown);
     hps_mem_free(s->across);
-    hps_mem_free(s->rounded);
+    hps_mem_free(s->encoded);
     hps_mem_free(s->sum);
     hps_mem_free(s->summed);
     hps_mem_free(s->bucket);
@@ -212,7 +219,7 @@ static void *open_near(const struct hps_reduce_need *need, MPI_Comm comm)
     deal_shares(s, comm);
     if (s->nhost > 1) {
         reach_across(s, comm);
-        if (hps_codec_converts(need->codec)) round_across(s, need);
+        encode_across(s, need);
         make_room(s);
     }
     return s;
@@ -312,8 +319,9 @@ static void add_share(struct state *s, struct bucket *b, int i)
     s->nsum += n;
     assert(n <= INT_MAX && s->nsum <= s->sum_cap);
     float *to = memory(s) + j.first;
-    if (s->rounded)
-        hps_rounded_sum_start(s->rounded[i], j.to, to, n);
+    if (s->encoded)
+        hps_encoded_sum_start(s->encoded[i], j.to, to, n,
+                              s->residual ? s->residual + j.first : NULL);
     else
         HPS_MPI(MPI_Iallreduce(j.to, to, (int)n, MPI_FLOAT, MPI_SUM, s->across[i],
                                &b->summed[i]));
@@ -360,9 +368,9 @@ static bool is_summed(struct state *s, int b, bool blocking)
 {
     bool done = true;
 
-    if (!s->rounded) return hps_wait_arrived(s->nmine, s->bucket[b].summed, blocking);
+    if (!s->encoded) return hps_wait_arrived(s->nmine, s->bucket[b].summed, blocking);
     for (int i = 0; i < s->nmine; i++)
-        done &= hps_rounded_sum_done(s->rounded[i], b + 1, blocking);
+        done &= hps_encoded_sum_done(s->encoded[i], b + 1, blocking);
     return done;
 }
 
@@ -396,8 +404,8 @@ static void wait(void *state)
 
     advance(s, true);
     hps_shm_acquire();
-    for (int i = 0; s->rounded && i < s->nmine; i++)
-        hps_rounded_sum_reset(s->rounded[i]);
+    for (int i = 0; s->encoded && i < s->nmine; i++)
+        hps_encoded_sum_reset(s->encoded[i]);
     s->begun = s->added = s->given = s->laid_down = 0;
     s->nsum = 0;
 }
@@ -405,7 +413,13 @@ static void wait(void *state)
 static bool encodes(void *state)
 {
     const struct state *s = state;
-    return s->rounded != NULL;
+    return s->encoded != NULL;
+}
+
+static void find_host(void *state, struct hps_reduce_host *host)
+{
+    const struct state *s = state;
+    *host = (struct hps_reduce_host){ s->host, s->my_host - 1, s->nhost };
 }
 
 /* ---- shares ---- */
@@ -425,7 +439,7 @@ static bool find_share(const struct state *s, int rank, int i, size_t *first, si
 static bool my_share(void *state, int i, size_t *first, size_t *end)
 {
     const struct state *s = state;
-    return s->shown && find_share(s, s->me, i, first, end);
+    return find_share(s, s->me, i, first, end);
 }
 
 static void gather_begin(void *state, const float *x)
@@ -463,6 +477,7 @@ const struct hps_reduce_ops hps_reduce_shm = { .name = "near",
                                                .poll = poll,
                                                .wait = wait,
                                                .encodes = encodes,
+                                               .host = find_host,
                                                .share = my_share,
                                                .gather_begin = gather_begin,
                                                .gather_end = gather_end };

@@ -223,6 +223,7 @@ struct hps_rule hps_opt_rule(const struct hps_train_opt *opt,
         .start = k->squares ? (float)opt->initial_accumulator : 0,
         .scale = 1,
         .step = update.before + 1,
+        .application = update.application,
     };
 }
 

@@ -134,7 +134,8 @@ static void fill_layers(struct hps_profile *p, const struct hps_net *net,
         if (y->wants_dense) in += net->D * 4.0;
         in += hps_net_ids_per_example(net, y) * 8.0;
         struct hps_rule rule = hps_opt_rule(o->train, &y->override, hps_update_of(0, 1));
-        double states = (rule.nstate + 1) * weights; /* and gradients */
+        bool left = hps_storage_dense_share(o->storage) > 0;
+        double states = (rule.nstate + 1 + left) * weights; /* and gradients, and what is left */
         if (y->table >= 0) {
             const struct hps_table_shape *t = &net->table[y->table];
             struct hps_row_format f = hps_storage_row_format(o->storage, t, o->train);

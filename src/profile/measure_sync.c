@@ -141,7 +141,7 @@ static void floats_of(double n[KINDS], const struct hps_profile *p, const struct
                      number_of(storage, HPS_MESSAGE_GRADIENTS, gpu)) / 2;
 
     n[ROWS] = y->table >= 0 ? floor(rows / 2) * y->dim * number : 0;
-    n[DENSE] = (double)y->nparam * number_of(storage, HPS_MESSAGE_DENSE, gpu);
+    n[DENSE] = (double)y->nparam * (gpu ? 1 : hps_storage_dense_bytes(storage, y->nparam));
     n[REQUESTS] = (double)y->nexchange + mine * (double)y->nexchange_row;
     if (y->table >= 0 && net->table[y->table].sums && !gpu) sums_of(n, net, y, mine, number);
 }

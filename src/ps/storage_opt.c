@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "comm/topk.h"
+
 static const struct hps_field storage_fields[] = {
     { "servers", HPS_REAL, offsetof(struct hps_storage_opt, servers), "0", 0, 1000000, "auto",
       "ranks",
@@ -33,8 +35,11 @@ static const struct hps_field message_fields[] = {
                "of these rows, from readers to owners; half the bytes, sums are fp32"),
     HPS_CHOICE(hps_message_opt, activations, "fp32", "fp32|bf16|fp16",
                "between stages, and their gradients; half the bytes"),
-    HPS_CHOICE(hps_message_opt, dense, "fp32", "fp32|bf16|fp16",
-               "gradients summed over ranks that share no memory; half the bytes, sums are fp32"),
+    HPS_CHOICE(hps_message_opt, dense, "fp32", "fp32|bf16|fp16|topk",
+               "gradients summed over ranks that share no memory; half the bytes, sums are fp32; "
+               "topk: the largest alone, what is left is added to the next ones"),
+    HPS_FIELD(hps_message_opt, dense_share, HPS_REAL, "0.01", 1e-6, 1, "",
+              "of the numbers of dense gradients that travel with topk"),
     HPS_CHOICE(hps_message_opt, ids, "plain", "plain|delta",
                "numbers of rows in requests to owners that share no memory with the reader; delta: "
                "as differences, each in as few bytes as it needs"),
@@ -72,7 +77,24 @@ const struct hps_codec_ops *hps_storage_codec(const struct hps_storage_opt *opt,
                                              [HPS_MESSAGE_ACTIVATIONS] = m->activations,
                                              [HPS_MESSAGE_DENSE] = m->dense };
 
+    if (kind == HPS_MESSAGE_DENSE && hps_storage_dense_share(opt) > 0) return &hps_codec_fp32;
     return word[kind] ? hps_codec_find(word[kind]) : &hps_codec_fp32;
+}
+
+double hps_storage_dense_share(const struct hps_storage_opt *opt)
+{
+    const char *dense = opt->messages.dense;
+
+    return dense && strcmp(dense, "topk") == 0 ? opt->messages.dense_share : 0;
+}
+
+double hps_storage_dense_bytes(const struct hps_storage_opt *opt, size_t n)
+{
+    double share = hps_storage_dense_share(opt);
+
+    if (share == 0 || n == 0)
+        return (double)hps_storage_codec(opt, HPS_MESSAGE_DENSE)->bytes(1) / sizeof(float);
+    return (double)hps_topk_words(n, hps_topk_count(n, share)) / (double)n;
 }
 
 bool hps_storage_sends_differences(const struct hps_storage_opt *opt)

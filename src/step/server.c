@@ -257,7 +257,7 @@ static struct hps_update update_of(const struct hps_server *v, int w)
     const struct hps_server_impl *o = v->impl;
 
     return (struct hps_update){ v->worker[w].number + w, o->opt.steps.total, 1, o->step->updates,
-                                0 };
+                                0, 0 };
 }
 
 /* The worker's gradients are added to those that are held. */
@@ -415,7 +415,9 @@ void hps_server_flush(struct hps_server *v)
         hps_step_flush(o->step, o->feeder, w);
         v->work.rows_pulled += hps_ps_rows(ps).pulled;
         v->work.rows_pushed += hps_ps_rows(ps).pushed;
-        hps_ps_apply(ps, 0, update_of(v, w), 1);
+        struct hps_update u = update_of(v, w);
+        u.application = w + 1;
+        hps_ps_apply(ps, 0, u, 1);
     }
     end_work(v);
 }

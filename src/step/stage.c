@@ -58,7 +58,8 @@ static enum hps_status make_reduce(struct hps_stage *r, const struct hps_stage_o
     struct hps_slice *s = r->slice;
     bool shares = opt->train->clip <= 0 && hps_slice_has_shares(s) && !opt->served;
     struct hps_reduce_opt how = { .n = s->nparam, .bucket_bytes = BUCKET_BYTES,
-                                  .by_share = shares, .codec = opt->dense };
+                                  .by_share = shares, .codec = opt->dense,
+                                  .share = opt->dense_share };
     enum hps_status st = hps_reduce_new(&r->reduce, s->dev, s->grad, &how,
                                         opt->served ? r->team->replicas : r->team->stage);
 

@@ -143,7 +143,7 @@ static float clip_scale(struct hps_step *s)
 static struct hps_update update_of(const struct hps_step *s)
 {
     return (struct hps_update){ s->impl->number, s->impl->opt.steps.total, s->team->W,
-                                s->updates, 0 };
+                                s->updates, 0, 0 };
 }
 
 static void update_stage(struct hps_step *s, struct hps_stage *r, float scale)

@@ -38,6 +38,9 @@ void hps_step_poll_reduce(struct hps_step *step, struct hps_stage *mine);
 /* Gather the dense weights that other ranks of the host have updated. */
 void hps_step_gather(struct hps_step *step, struct hps_stage *mine);
 
+/* Find out which stages have residuals. Collective over team->world. */
+void hps_step_find_residuals(struct hps_step *step);
+
 /* How much longer an emulated rank computes in the step that begins: `training`, or as measured. */
 void hps_step_slow(struct hps_step *step, bool training);
 

@@ -29,6 +29,7 @@ static enum hps_status make_stages(struct hps_step *s, struct hps_step_impl *o)
                                   .activations = hps_storage_codec(o->opt.storage,
                                                                    HPS_MESSAGE_ACTIVATIONS),
                                   .dense = hps_storage_codec(o->opt.storage, HPS_MESSAGE_DENSE),
+                                  .dense_share = hps_storage_dense_share(o->opt.storage),
                                   .seed = o->opt.seed, .training = o->opt.training,
                                   .served = hps_step_serves_dense(s) };
     for (int i = 0; !st && i < t->nmine; i++)
@@ -127,12 +128,14 @@ enum hps_status hps_step_new(struct hps_step **out, const struct hps_step_opt *o
     o->opt = *opt;
     o->M = opt->steps.M;
     s->train = opt->train;
+    s->training = opt->training;
     s->async = hps_train_is_async(opt->train) && team->nserver > 0;
     o->active = make_active_comm(s, o);
     s->lag = make_lag(s);
     st = make_ps(s, opt);
     if (!st) st = hps_agree(team->world, team->nmine > 0 ? make_stages(s, o) : HPS_OK);
     if (!st) st = hps_agree(team->world, make_dense(s, opt));
+    if (!st && hps_storage_dense_share(opt->storage) > 0) hps_step_find_residuals(s);
     *out = s;
     if (st) {
         hps_step_free(s);
@@ -155,6 +158,7 @@ void hps_step_free(struct hps_step *s)
     hps_mem_free(o->train.todo);
     hps_mem_free(o->evaluate.todo);
     hps_mem_free(o->score);
+    hps_mem_free(s->nresidual);
     hps_mem_free(o);
     hps_mem_free(s);
 }

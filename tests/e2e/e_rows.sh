@@ -78,6 +78,40 @@ differ "$loss" "$plain"
 learn 0 '' 1 no --set storage.rows=int8 --set model.ids.rows=fp32 --set model.wide.rows=fp32
 equal "$loss" "$plain"
 
+# Two workers hold gradients of the same rows back, all alike, until the run ends: applied one after
+# the other, each is rounded by chances of its own, so that few weights move by two steps of bf16,
+# and many by one. By common chances most of those that move would move by two.
+if command -v h5dump >/dev/null; then
+    echo '-- held gradients are rounded each for itself'
+    cat >held.yaml <<'EOT'
+run:   {name: held, seed: 1, threads: 1}
+data:  {train: held.h5, batch: 4, microbatches: 1, shuffle: false}
+model:
+  - {name: ids,  type: embedding, slots: all, dim: 64}
+  - {name: out,  type: fc, width: 1}
+  - {name: loss, type: logistic}
+train: {optimizer: sgd, learning_rate: 0, epochs: 0, steps: 20, workers: 2, synchronization: ssp,
+  staleness: 16, cache_clocks: 8}
+storage: {servers: 1, rows: bf16}
+resources: [{name: cpu, match: "*", price_usd_hour: 1}]
+schedule: {method: "single:cpu"}
+generate: {dense: 0, slots: 26, buckets: 1, positives: 0.999, strength: 0}
+EOT
+    expect 0 '' heterps generate held.yaml --rows 80 --output held.h5
+    for rate in 0 1e-5; do
+        expect 0 '' ranks 3 train held.yaml --set train.table_learning_rate=$rate \
+            --set run.directory=held$rate
+        h5dump -d /tables/ids/rows -y -w 1 -m %.9g held$rate/checkpoint/*.h5 |
+            sed -n 's/^ *\(-\{0,1\}[0-9][-0-9.e]*\),\{0,1\}$/\1/p' >held$rate.rows
+    done
+    paste held0.rows held1e-5.rows | awk '$1 != 0 {
+        m = $1 < 0 ? -$1 : $1; d = $2 < $1 ? $1 - $2 : $2 - $1
+        for (step = 2 ^ -7; m < 1; m *= 2) step /= 2
+        n[int(d / step + 0.5)]++ }
+        END { print n[1] + 0, n[2] + 0 > "moves"; exit !(n[1] > 50 && n[2] < n[1] / 2) }' ||
+        fail "weights that moved by one step and by two: $(cat moves)"
+fi
+
 echo '-- refused'
 learn 65 'storage.rows=fp8: .*bf16' 1 none --set storage.rows=fp8
 learn 65 'storage.states=int8: .*bf16' 1 none --set storage.states=int8

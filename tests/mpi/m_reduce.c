@@ -1,7 +1,9 @@
 /* m_reduce: sums in buckets equal the serial sum at every size, in place, step after step, whatever
  * pieces become ready; all ranks hold the same bits, and a repetition gives the same bits. Whether
  * they are made by MPI, in memory that ranks of a host share, of one host or of several with as
- * many ranks or not, or, where each rank has a card of its own (m_gpu_group_reduce), by NCCL. */
+ * many ranks or not, or, where each rank has a card of its own (m_gpu_group_reduce), by NCCL. Where
+ * hosts send the largest numbers alone, what arrived over the steps and what the hosts have left is
+ * the sum of all; a reduce that goes on from the residuals of another gives its bits. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,6 +160,110 @@ static void run(struct hps_dev *dev, size_t n, size_t bucket, size_t piece, MPI_
     hps_mem_free(all);
 }
 
+/* ---- a share of the numbers ---- */
+
+static struct hps_reduce *open_topk(struct hps_dev *dev, size_t n, bool by_share, float *own,
+                                    MPI_Comm world)
+{
+    const struct hps_reduce_opt opt = { .n = n, .bucket_bytes = 4096, .by_share = by_share,
+                                        .codec = &hps_codec_fp32, .share = 0.05 };
+    struct hps_reduce *reduce;
+    enum hps_status st = hps_reduce_new(&reduce, dev, own, &opt, world);
+
+    if (st != (on_gpus(reduce) ? HPS_DECK : HPS_OK)) HPS_DIE("top-k by %s: %d",
+                                                              hps_reduce_name(reduce), st);
+    if (!st) return reduce;
+    hps_reduce_free(reduce);
+    return NULL;
+}
+
+/* got (n) = the sums of a step. */
+static void step_topk(struct hps_dev *dev, struct hps_reduce *reduce, int step, size_t n,
+                      float *got)
+{
+    fill(dev, step, hps_reduce_grad(reduce), got, 0, n);
+    hps_reduce_end(reduce);
+    if (hps_reduce_by_share(reduce))
+        gather(reduce, n, hps_reduce_grad(reduce), got);
+    else
+        dev->ops->copy_to_host(dev, got, hps_reduce_grad(reduce), n * sizeof *got);
+}
+
+/* all (n) -= the residuals of all hosts; returns what is left at most. */
+static double without_residuals(struct hps_reduce *reduce, size_t n, double *all, MPI_Comm world)
+{
+    float *x = hps_mem_new(n, sizeof *x), *sum = hps_mem_new(n, sizeof *sum);
+    double most = 0, mine = hps_reduce_residual2(reduce), square = 0, squares;
+
+    if (!hps_reduce_get_residual(reduce, x)) memset(x, 0, n * sizeof *x);
+    for (size_t i = 0; i < n; i++)
+        square += (double)x[i] * (double)x[i];
+    HPS_MPI(MPI_Allreduce(x, sum, (int)n, MPI_FLOAT, MPI_SUM, world));
+    HPS_MPI(MPI_Allreduce(MPI_IN_PLACE, &square, 1, MPI_DOUBLE, MPI_SUM, world));
+    HPS_MPI(MPI_Allreduce(&mine, &squares, 1, MPI_DOUBLE, MPI_SUM, world));
+    if (fabs(square - squares) > 1e-9 * square || !(square > 0))
+        HPS_DIE("squares of residuals: %g, not %g", squares, square);
+    for (size_t i = 0; i < n; i++)
+        most = fmax(most, fabs(all[i] - (double)sum[i]));
+    hps_mem_free(x);
+    hps_mem_free(sum);
+    return most;
+}
+
+/* The residuals of `from` are passed on to `to`, as by a checkpoint. */
+static void pass_on(struct hps_reduce *from, struct hps_reduce *to, size_t n)
+{
+    struct hps_reduce_host host = { MPI_COMM_NULL, 0, 0 };
+    float *x = hps_mem_new(n, sizeof *x);
+    size_t half = n / 2;
+
+    hps_reduce_has_residual(from, &host);
+    hps_reduce_get_residual(from, x);
+    if (host.ranks != MPI_COMM_NULL) HPS_MPI(MPI_Bcast(x, (int)n, MPI_FLOAT, 0, host.ranks));
+    hps_reduce_add_residual(to, half, n - half, x + half);
+    hps_reduce_add_residual(to, 0, half, x);
+    hps_mem_free(x);
+}
+
+static void run_topk(struct hps_dev *dev, size_t n, bool by_share, MPI_Comm world)
+{
+    enum { STEPS = 7 };
+    float *own = dev->ops->alloc(dev, n * sizeof *own), *got = hps_mem_new(n, sizeof *got);
+    float *again = hps_mem_new(n, sizeof *again);
+    double *all = hps_mem_new(n, sizeof *all);
+    struct hps_reduce *reduce = open_topk(dev, n, by_share, own, world), *next;
+    struct hps_reduce_host host = { MPI_COMM_NULL, 0, 0 };
+
+    for (int step = 0; reduce && step < STEPS; step++) {
+        step_topk(dev, reduce, step, n, got);
+        check_same(got, n, world);
+        for (size_t i = 0; i < n; i++) {
+            all[i] -= (double)got[i];
+            for (int r = 0; r < hps_nrank(); r++)
+                all[i] += (double)value(step, r, i);
+        }
+    }
+    bool has = reduce && hps_reduce_has_residual(reduce, &host);
+    if (reduce && has != (check_way(reduce, n, dev->host, world) && hps_nrank() > 1))
+        HPS_DIE("residuals of %d hosts, or not, against who shares memory", host.n);
+    if (has && without_residuals(reduce, n, all, world) > 1e-5) HPS_DIE("numbers are lost");
+    if (has && hps_reduce_count(reduce)->bytes != hps_reduce_bytes(reduce))
+        HPS_DIE("other bytes were sent than counted as encoded");
+    if (has) {
+        next = open_topk(dev, n, by_share, own, world);
+        pass_on(reduce, next, n);
+        step_topk(dev, reduce, STEPS, n, got);
+        step_topk(dev, next, STEPS, n, again);
+        if (memcmp(got, again, n * sizeof *got) != 0) HPS_DIE("other bits after a restart");
+        hps_reduce_free(next);
+    }
+    hps_reduce_free(reduce);
+    dev->ops->free(dev, own);
+    hps_mem_free(got);
+    hps_mem_free(again);
+    hps_mem_free(all);
+}
+
 /* CPUs, and a rank alone, are no group: nothing is held for them. */
 static void no_group(struct hps_dev *dev, MPI_Comm comm)
 {
@@ -183,6 +289,10 @@ static void run_sizes(struct hps_dev *dev, bool few, MPI_Comm world)
         run(dev, size[i], 4 << 20, 101, world);
     }
     run(dev, 5, 4, 2, world);
+    for (int by_share = 0; by_share < 2; by_share++) {
+        run_topk(dev, 5003, by_share, world);
+        run_topk(dev, 1000, by_share, world);
+    }
     run(dev, 50001, 64 << 10, 7777, world);
     if (dev->host) {                                    /* a share is large enough for threads */
         dev->nthread = 2;

@@ -62,7 +62,7 @@ static void rates_go_by_examples(void **state)
     for (int i = 0; i < 4; i++)
         for (long long k = 0; k < 20; k++) {
             struct hps_train_opt opt = train(keys[0][i]);
-            struct hps_update update = { 3 * k, 60, 3, k, 0 };
+            struct hps_update update = { 3 * k, 60, 3, k, 0, 0 };
             struct hps_rule mine = hps_opt_rule(&opt, NULL, update);
             opt = train(keys[1][i]);
             struct hps_rule one = hps_opt_rule(&opt, NULL, hps_update_of(k, 20));

@@ -1,5 +1,6 @@
 /* t_report_messages: of messages that were encoded the report and its table have, by kind, the
- * bytes as sent and as they would have been, and the error; of others nothing. */
+ * bytes as sent and as they would have been, and the error, with top-k the residual; of others
+ * nothing. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,6 +44,26 @@ static void are_said(void **state)
     made_run_done(&m);
 }
 
+static void have_a_residual(void **state)
+{
+    struct made_run m;
+    (void)state;
+
+    made_run_init(&m, 4, "/nowhere");
+    m.facts.traffic.codec[HPS_MESSAGE_DENSE] = "topk";
+    m.facts.traffic.messages[HPS_MESSAGE_DENSE] =
+        (struct hps_message_count){ 3e6, 300e6, 0.25, 1, 10 };
+    m.facts.traffic.residual = 0.125;
+    json_t *j = made_report(&m, NULL);
+    made_is_real(json_array_get(json_object_get(j, "messages"), 0), "residual", 0.125);
+    char *table = hps_report_table(j);
+    assert_non_null(strstr(table,
+                           "\nmessages: dense topk, 3 MB of 300, error 0.5, residual 0.12\n"));
+    hps_mem_free(table);
+    json_decref(j);
+    made_run_done(&m);
+}
+
 /* The root of the error over that of the numbers; where nothing was measured there is none. */
 static void have_an_error(void **state)
 {
@@ -71,6 +92,7 @@ static void have_an_error(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(are_said),
+                                        cmocka_unit_test(have_a_residual),
                                         cmocka_unit_test(have_an_error) };
 
     hps_begin(&argc, &argv, false);

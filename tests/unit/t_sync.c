@@ -40,6 +40,7 @@ static void each_kind_is_priced(void **state)
     };
     const struct hps_link link = { 1e-3, 1e6 };
     const struct hps_storage_opt plain = { .file = "" }, half = { .messages = { .dense = "bf16" } };
+    const struct hps_storage_opt some = { .messages = { .dense = "topk", .dense_share = 0.25 } };
     struct toy toy;
 
     (void)state;
@@ -53,7 +54,7 @@ static void each_kind_is_priced(void **state)
         if (fabs(sync_s - want[l].sync_s) > 1e-12 || fabs(beta - want[l].beta) > 1e-12)
             fail_msg("%s: %.9g s, beta %.9g", toy.net->layer[l].name, sync_s, beta);
     }
-    /* 16 weights as bf16: 64 bytes there and back, but between GPUs 128 */
+    /* 36 weights as bf16: 144 bytes there and back, but between GPUs 288 */
     for (int gpu = 0; gpu < 2; gpu++) {
         p->type[1].gpu = gpu;
         hps_measure_sync_link(p, toy.net, 5, 1, link, 0, &half);
@@ -61,6 +62,10 @@ static void each_kind_is_priced(void **state)
         if (fabs(p->sync[2 * 5 + 1] - want_s) > 1e-12)
             fail_msg("%d: %.9g s", gpu, p->sync[2 * 5 + 1]);
     }
+    /* 9 of these 36: 9 values, a word of upper bits, one of lower ones, there and back */
+    p->type[1].gpu = false;
+    hps_measure_sync_link(p, toy.net, 5, 1, link, 0, &some);
+    if (fabs(p->sync[2 * 5 + 1] - 2.088e-3 / 4) > 1e-12) fail_msg("%.9g s", p->sync[2 * 5 + 1]);
     hps_profile_free(p);
     toy_close(&toy);
     assert_int_equal(hps_mem_held_bytes(), 0);

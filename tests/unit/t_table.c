@@ -1,5 +1,6 @@
 /* t_table: the shards of any number of owners together are the table of one owner, at the start and
- * after updates, and an update of touched rows is the twin's. */
+ * after updates, and an update of touched rows is the twin's. Roundings are drawn for each
+ * application. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -187,6 +188,29 @@ static void an_update_is_the_twins(void **state)
     }
 }
 
+/* Updates that change each weight by a part of what bf16 tells apart, in the same step. */
+static void each_application_is_rounded_for_itself(void **state)
+{
+    static float row[3][ROWS * DIM];
+    struct hps_table *t[1];
+    struct toy toy;
+
+    (void)state;
+    toy_open(&toy, rules[0]);
+    for (int i = 0; i < 3; i++) {
+        struct hps_rule rule = rule_of(&toy, 0, 4);
+        rule.scale = 1e-3f;
+        rule.application = i % 2;
+        open_shards(t, &toy, 1, 1);
+        update(t, 1, &rule, 5);
+        hps_table_read(t[0], 0, ROWS, row[i]);
+        close_shards(t, 1);
+    }
+    assert_memory_equal(row[0], row[2], sizeof row[0]);
+    assert_memory_not_equal(row[0], row[1], sizeof row[0]);
+    toy_close(&toy);
+}
+
 /* More owners than blocks: some have nothing, and that is a table too. */
 static void an_owner_may_have_nothing(void **state)
 {
@@ -227,6 +251,7 @@ int main(void)
         cmocka_unit_test(any_number_of_owners_is_one),
         cmocka_unit_test(the_start_is_the_nets),
         cmocka_unit_test(an_update_is_the_twins),
+        cmocka_unit_test(each_application_is_rounded_for_itself),
         cmocka_unit_test(an_owner_may_have_nothing),
         cmocka_unit_test(too_many_rows_for_one_owner_is_told),
     };

@@ -246,13 +246,15 @@ static void count_rounding(struct hps_table *t, size_t n, const int *at)
     }
 }
 
-/* A row is rounded at every update, by chance that its number and that of the update address. */
+/* A row is rounded at every update, by chance that its number and those of the update and of the
+ * application address. */
 static void apply_encoded(struct hps_table *t, const struct hps_rule *rule, size_t n, const int *at,
                           const struct hps_row_sums *grad)
 {
     uint64_t key = hps_rng_sub(t->key, (uint64_t)rule->step);
     struct hps_encoded_rows rows = encoded_of(t, n, at);
 
+    if (rule->application > 0) key = hps_rng_sub(key, (uint64_t)rule->application);
     hps_mem_grow(&t->row_key, &t->nrow_key, n, sizeof *t->row_key);
 #ifdef _OPENMP
 #pragma omp parallel for schedule(static) num_threads(t->dev->nthread) if (n > MANY)

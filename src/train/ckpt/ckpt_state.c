@@ -8,6 +8,7 @@
 #include "base/mpi_check.h"
 #include "base/rng.h"
 #include "base/say.h"
+#include "base/world.h"
 
 enum { BAND_BYTES = 8 << 20 };         /* of rows that are read at a time */
 
@@ -76,6 +77,64 @@ static int take_layer(struct hps_ckpt_item *item, const struct hps_step *s, int 
     return k;
 }
 
+/* ---- residuals of dense gradients ---- */
+
+static char *residual_name(const struct hps_step *s, int l, int host)
+{
+    return hps_mem_print("/layers/%s/residual/%d", s->net->layer[l].name, host);
+}
+
+/* How many residuals layer l has under this plan. */
+static int nresidual_of(const struct hps_step *s, int l)
+{
+    int stage = 0;
+
+    while (s->plan->stage[stage].last < l)
+        stage++;
+    return s->nresidual && s->net->layer[l].nparam > 0 ? s->nresidual[stage] : 0;
+}
+
+/* Those of layer l; `from`: what host `mine` has kept, of all of the slice; NULL: this rank is not
+ * the first of a host. */
+static int take_residuals(struct hps_ckpt_item *item, const struct hps_step *s, int l,
+                          const float *from, int mine)
+{
+    size_t n = s->net->layer[l].nparam;
+    int nhost = nresidual_of(s, l);
+
+    for (int host = 0; host < nhost; host++) {
+        item[host] = (struct hps_ckpt_item){ .name = residual_name(s, l, host), .kind = "layer",
+                                             .of = s->net->layer[l].name, .rows = 1,
+                                             .width = (int)n };
+        if (!from || host != mine) continue;
+        const struct hps_slice *sl = hps_step_slice(s, l);
+        item[host].copy = hps_mem_new(n, sizeof *item[host].copy);
+        memcpy(item[host].copy, from + sl->offset[l - sl->first], n * sizeof *from);
+    }
+    return nhost;
+}
+
+/* Those of all layers. Collective over each stage. */
+static int take_all_residuals(struct hps_ckpt_item *item, struct hps_step *s)
+{
+    float *mine[HPS_MY_STAGES];
+    int host[HPS_MY_STAGES], n = 0;
+
+    for (int i = 0; i < s->team->nmine; i++)
+        mine[i] = hps_step_residual(s, i, &host[i]);
+    for (int l = 0; s->nresidual && l < s->net->L; l++) {
+        int i = s->team->nmine - 1;
+        while (i >= 0 && (l < s->stage[i].slice->first || l > s->stage[i].slice->last))
+            i--;
+        n += take_residuals(item + n, s, l, i >= 0 ? mine[i] : NULL, i >= 0 ? host[i] : 0);
+    }
+    for (int i = 0; i < s->team->nmine; i++)
+        hps_mem_free(mine[i]);
+    return n;
+}
+
+/* ---- tables, all ---- */
+
 static struct hps_ckpt_item take_table(const struct hps_step *s, int t, double snapshot_share)
 {
     const struct hps_table_shape *shape = &s->net->table[t];
@@ -94,14 +153,17 @@ static struct hps_ckpt_item take_table(const struct hps_step *s, int t, double s
 
 int hps_ckpt_state_new(struct hps_ckpt_item **out, struct hps_step *s, double snapshot_share)
 {
-    struct hps_ckpt_item *item = hps_mem_new((size_t)(3 * s->net->L + s->net->ntable),
-                                             sizeof *item);
-    int n = 0;
+    int n = 0, most = 3 * s->net->L + s->net->ntable;
+
+    for (int l = 0; l < s->net->L; l++)
+        most += nresidual_of(s, l);
+    struct hps_ckpt_item *item = hps_mem_new((size_t)most, sizeof *item);
 
     s->dev->ops->sync(s->dev);
     hps_step_gather_states(s);
     for (int l = 0; l < s->net->L; l++)
         n += take_layer(item + n, s, l);
+    n += take_all_residuals(item + n, s);
     for (int t = 0; t < s->net->ntable; t++)
         item[n++] = take_table(s, t, snapshot_share);
     *out = item;
@@ -189,6 +251,55 @@ static enum hps_status get_running(struct hps_h5 *h, struct hps_step *s, int l)
     return st;
 }
 
+/* Add the residuals of layer l: of each host in the file, to one of the hosts that there are now.
+ */
+static enum hps_status get_residuals(struct hps_h5 *h, struct hps_step *s, int l,
+                                     const struct hps_stage *r)
+{
+    enum hps_status st = HPS_OK;
+    struct hps_reduce_host host;
+    size_t n = s->net->layer[l].nparam;
+
+    if (!r->reduce || !hps_reduce_has_residual(r->reduce, &host)) return HPS_OK;
+    float *x = hps_mem_new(n, sizeof *x);
+    for (int old = 0, more = 1; !st && more; old++) {
+        char *name = residual_name(s, l, old);
+        more = hps_h5_has(h, name);
+        bool mine = more && old % host.n == host.index;
+        if (mine) st = get_array(h, name, 1, n, x);
+        if (mine && !st)
+            hps_reduce_add_residual(r->reduce, r->slice->offset[l - r->slice->first], n, x);
+        hps_mem_free(name);
+    }
+    hps_mem_free(x);
+    return st;
+}
+
+static enum hps_status get_all_residuals(struct hps_h5 *h, struct hps_step *s)
+{
+    enum hps_status st = HPS_OK;
+
+    for (int i = 0; i < s->team->nmine; i++)
+        for (int l = s->stage[i].slice->first; !st && l <= s->stage[i].slice->last; l++)
+            if (s->net->layer[l].nparam > 0) st = get_residuals(h, s, l, &s->stage[i]);
+    return st;
+}
+
+/* Rank 0 says so where residuals are of no use now. */
+static void say_dropped(struct hps_h5 *h, const struct hps_step *s)
+{
+    bool dropped = false;
+
+    for (int l = 0; s->training && hps_rank() == 0 && l < s->net->L; l++) {
+        char *name = residual_name(s, l, 0);
+        dropped |= nresidual_of(s, l) == 0 && hps_h5_has(h, name);
+        hps_mem_free(name);
+    }
+    if (dropped)
+        HPS_SAY(HPS_WARN, "%s: what was not sent of dense gradients yet is dropped: all of them "
+                "are sent now", h->path);
+}
+
 /* Read this rank's rows of table t, in bands; the sum of their blocks' checksums. */
 static enum hps_status get_rows(struct hps_h5 *h, const char *name, struct hps_step *s, int t,
                                 unsigned long long *sum)
@@ -237,6 +348,8 @@ enum hps_status hps_ckpt_state_get(struct hps_h5 *h, struct hps_step *s, MPI_Com
         if (hps_step_slice(s, l) && s->net->layer[l].nparam > 0) st = get_layer(h, s, l);
     for (int l = 0; !st && l < s->net->L; l++)
         if (hps_step_slice(s, l) && s->net->layer[l].nrunning > 0) st = get_running(h, s, l);
+    if (!st) st = get_all_residuals(h, s);
+    if (!st) say_dropped(h, s);
     st = hps_agree(world, st);
     for (int t = 0; !st && t < s->net->ntable; t++)
         st = get_table(h, s, t, world);

@@ -115,7 +115,8 @@ enum hps_status hps_save_begin(struct hps_save **save, const struct hps_save_req
                                MPI_Comm world)
 {
     double t0 = hps_now_s();
-    double bytes = hps_ckpt_bytes(o->step->net, o->step->train);
+    double bytes = hps_ckpt_bytes(o->step->net, o->step->train) +
+                   hps_step_residual_bytes(o->step);
     enum hps_status st = hps_ckpt_ready(o->opt, o->dir, bytes, world);
 
     *save = NULL;

@@ -18,6 +18,8 @@ void hps_report_put_messages(json_t *j, const struct hps_report_input *f)
         hps_report_put_real(one, "bytes", c->bytes);
         hps_report_put_real(one, "plain_bytes", c->plain_bytes);
         hps_report_put_real(one, "error", hps_message_error(c));
+        if (strcmp(f->traffic.codec[kind], "topk") == 0)
+            hps_report_put_real(one, "residual", f->traffic.residual);
         hps_report_append(list, one);
     }
     hps_report_put(j, "messages", list);
@@ -69,6 +71,8 @@ void hps_report_table_messages(struct hps_page *t, const json_t *r)
                      hps_report_word(one, "codec"), 1e-6 * hps_report_real(one, "bytes"),
                      1e-6 * hps_report_real(one, "plain_bytes"));
         if (!isnan(error)) hps_page_add(t, ", error %.2g", error);
+        if (json_object_get(one, "residual"))
+            hps_page_add(t, ", residual %.2g", hps_report_real(one, "residual"));
     }
     if (n > 0) hps_page_add(t, "\n");
     if (!has_rows(r)) return;

@@ -106,7 +106,8 @@ void hps_topk_sum_start(struct hps_topk_sum *s, const float *x, float *to, size_
 
 static void add(const struct hps_topk_sum *s, const struct one *o)
 {
-    if (o->n > 0) memset(o->to, 0, o->n * sizeof *o->to);
+    if (o->n == 0) return;
+    memset(o->to, 0, o->n * sizeof *o->to);
     for (int q = 0; q < s->nrank; q++)
         hps_topk_add(o->n, o->k, o->got + (size_t)q * o->words, o->to);
 }

@@ -274,10 +274,11 @@ static void updates(struct table *t, const char *name, double exponent, double r
     }
     all = hps_row_log_counted(t->log);
     double appended = all.rows_appended - half.rows_appended;
-    hps_out("%s_written %.3f\n%s_cleaned %.3f\n%s_rows_s %.0f\n", name,
+    double took_s = hps_steady_s() - half_s;
+    hps_out("%s_written %.3f\n%s_cleaned %.3f\n%s_rows_s %.0f\n%s_waited %.3f\n", name,
             (all.bytes_written - half.bytes_written) / (appended * (double)t->row_bytes), name,
             (all.rows_cleaned - half.rows_cleaned) / appended, name,
-            appended / (hps_steady_s() - half_s));
+            appended / took_s, name, (all.waited_s - half.waited_s) / took_s);
 }
 
 /* -- all of it ---------------------------------------------------------------------------------- */

@@ -115,7 +115,8 @@ enum hps_status hps_row_log_read_begin(struct hps_row_log *log, size_t n, const 
     hps_mem_grow(&r->sequence, &r->cap_sequence, n, sizeof *r->sequence);
     r->to = to;
     r->log = log;
-    r->ended = r->failed = false;
+    r->ended = false;
+    r->failed = false;
     sort_places(r, log, n, place);
     r->batch = (struct hps_deep_batch){ .fd = log->file.fd, .bytes = log->page.bytes, .at = r->at,
                                         .n = list_pages(log, r, n), .arrived = arrived,

@@ -16,8 +16,9 @@ static size_t free_segments(const struct hps_row_log *log)
     return log->nempty + more;
 }
 
-/* The segment with the fewest rows, of those that are in the file; -1: none is worth it. Not one
- * that this call has put rows into: its caller does not have their places yet. */
+/* The segment with the fewest rows; -1: none is worth it. Not one that this call has put rows into:
+ * its caller does not have their places yet. One that is still being written may be taken, since
+ * jobs of the file are done in order. */
 static long long emptiest(const struct hps_row_log *log)
 {
     int least = (int)(max_share * hps_log_places(log, 1));
@@ -25,9 +26,7 @@ static long long emptiest(const struct hps_row_log *log)
 
     for (size_t k = 0; k < log->nsegment; k++) {
         const struct hps_log_segment *s = &log->segment[k];
-        if (s->busy || s->unwritten > 0 || s->alive == 0 || s->alive > least ||
-            s->last_append == log->call)
-            continue;
+        if (s->busy || s->alive == 0 || s->alive > least || s->last_append == log->call) continue;
         least = s->alive;
         found = (long long)k;
     }

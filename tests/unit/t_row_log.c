@@ -143,8 +143,8 @@ static void test_more_rows(void **state)
     row_twin_free(t);
 }
 
-/* A call appends so many rows that segments have to be cleaned meanwhile; the emptiest is the one in
- * which it began. The rows that it has put there stay: nobody knows their places yet. */
+/* A call appends so many rows that segments have to be cleaned meanwhile; the emptiest is the one
+ * in which it began. The rows that it has put there stay: nobody knows their places yet. */
 static void test_own_rows(void **state)
 {
     enum { ROWS = 1000, SOME = 50 };

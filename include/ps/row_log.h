@@ -1,8 +1,9 @@
 /* row_log.h - rows in a file on a node-local disk: the store under a table whose rows do not all
  * fit memory (design 6). Rows are appended to a log of segments, each row a new copy at a new
- * place; places are read many at a time, at the depth that a disk needs. Segments with the fewest
- * rows that are still needed are copied to the end of the log and freed. The file is scratch: it
- * has no name where the file system can do so, is never flushed, and ends with the process.
+ * place; places are read many at a time, at the depth that a disk needs. Segments of which few
+ * rows are still needed are cleaned: those rows are copied to the end of the log. The file is
+ * scratch: it has no name where the file system can do so, is never flushed, and ends with the
+ * process.
  *
  * Pages of 4 KiB (of several where a row is larger) have a checksum, the run's number and a
  * sequence number; a row never crosses a page, and is written with its number. The file grows to

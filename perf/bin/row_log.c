@@ -320,8 +320,10 @@ int main(int argc, char **argv)
     int fd = make_file(argv[1], bytes);
     if (rounds > 0) reads(t, fd, bytes, rounds, atol(argv[6]));
     close(fd);
-    updates(t, "zipf", zipf, atof(argv[7]));
-    updates(t, "uniform", 0, atof(argv[7]));
+    if (atof(argv[7]) > 0) {
+        updates(t, "zipf", zipf, atof(argv[7]));
+        updates(t, "uniform", 0, atof(argv[7]));
+    }
     hps_out("file %.3f\n", hps_row_log_counted(t->log).file_bytes /
                            ((double)t->rows * (double)t->row_bytes));
     table_free(t);

@@ -179,7 +179,7 @@ enum hps_status hps_log_put(struct hps_row_log *log, int stream, int row,
                             const unsigned char *data, uint32_t *place);
 /* Writes that have ended are noted; with `wait` that of the oldest buffer has. */
 enum hps_status hps_log_collect(struct hps_row_log *log, bool wait);
-/* Copy rows out of the emptiest segments where free ones are few. A status of the log. */
+/* Copy rows out of segments of which little is needed, where free ones are few. A status. */
 enum hps_status hps_log_clean(struct hps_row_log *log);
 /* Reads whose pages have all come need their segments no more; with `wait` that holds for all. */
 void hps_log_release(struct hps_row_log *log, bool wait);

@@ -64,6 +64,7 @@ try_optional() {
     [ "$(id -u)" -eq 0 ] || return 0
     header isa-l.h libisal || install_quietly libisal-dev
     header dnnl.h || install_quietly libdnnl-dev
+    header liburing.h liburing || install_quietly liburing-dev
 }
 
 # The batch system of the tests, which are skipped without it.

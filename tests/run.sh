@@ -101,7 +101,7 @@ configure_refuses() {
 
 # The tarball builds every program and test, and installs, from a source that is read only, without
 # what is optional; of the tests those that read what lies in it, or use what then stands in.
-without='--without-cuda --without-dnnl --without-isal'
+without='--without-cuda --without-dnnl --without-isal --without-uring'
 distcheck() {
     if main_build && HPS_NP=2 make -C "$dir/gcc" -j "$(cores)" distcheck \
         DISTCHECK_CONFIGURE_FLAGS="CFLAGS=-O0 $without" >"$dir/distcheck.out" 2>&1 \

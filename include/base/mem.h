@@ -9,6 +9,9 @@
  * Overflow or no memory ends the run with the size in the message. Large blocks (>= 4 MiB) are
  * 2 MiB aligned and ask for huge pages. Thread safe. Caller frees. Local. */
 void *hps_mem_new(size_t n, size_t size);
+/* The same, HPS_MEM_PAGE aligned, as direct I/O wants it; mapped by itself, so for long. */
+enum { HPS_MEM_PAGE = 4096 };
+void *hps_mem_pages(size_t bytes);
 
 /* For how many elements there is to be memory where n are needed and there is some for `cap`: where
  * it does not suffice, for half more, so that appending is linear, and an eighth and a few more

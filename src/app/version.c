@@ -11,6 +11,7 @@
 
 #include "app/verbs.h"
 #include "base/build.h"
+#include "base/deep_read.h"
 #include "config.h"
 #include "base/mpi_check.h"
 #include "base/quit.h"
@@ -53,6 +54,15 @@ static const char *yes(bool have)
     return have ? "yes" : "no";
 }
 
+/* How rows on a disk are read here. */
+static void print_reader(void)
+{
+    struct hps_deep_reader *reader = hps_deep_reader_new(NULL);
+
+    hps_out("reads     by %s\n", reader ? hps_deep_reader_way(reader) : "nothing: no threads");
+    hps_deep_reader_free(reader);
+}
+
 enum hps_status hps_app_version(void)
 {
     unsigned hwloc = hwloc_get_api_version();
@@ -68,6 +78,7 @@ enum hps_status hps_app_version(void)
     hps_out("libyaml   %s\n", yaml_get_version_string());
     hps_out("jansson   %s\n", JANSSON_VERSION);
     hps_out("gzip      %s\n", hps_unpack_library());
+    print_reader();
     hps_out("OpenMP    %s\n", yes(hps_build.openmp));
     hps_out("CUDA      %s\n", hps_build.cuda);
     hps_out("NCCL      %s\n", yes(hps_build.nccl));

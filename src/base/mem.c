@@ -24,18 +24,25 @@ struct head {
 static const uint64_t alive = 0x686574657270736d;
 static atomic_size_t held;
 
-/* Large blocks come as untouched zero pages: whoever writes a page first has it near. */
-static struct head *take_large(size_t bytes)
+/* Mapped blocks come as untouched zero pages: whoever writes a page first has it near. */
+static struct head *take_mapped(size_t bytes, size_t align)
 {
-    size_t span = bytes + HUGE_PAGE + sizeof(struct head);
+    size_t span = bytes + align + sizeof(struct head);
     char *base = mmap(NULL, span, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     if (base == MAP_FAILED) return NULL;
     uintptr_t first = (uintptr_t)base + sizeof(struct head);
-    uintptr_t block = (first + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1);
-    madvise((void *)block, bytes, MADV_HUGEPAGE);       /* a hint: a failure does not matter */
+    uintptr_t block = (first + align - 1) & ~(uintptr_t)(align - 1);
     struct head *h = (struct head *)block - 1;
     *h = (struct head){ alive, span, base };
+    return h;
+}
+
+static struct head *take_large(size_t bytes)
+{
+    struct head *h = take_mapped(bytes, HUGE_PAGE);
+
+    if (h) madvise(h + 1, bytes, MADV_HUGEPAGE);        /* a hint: a failure does not matter */
     return h;
 }
 
@@ -51,17 +58,28 @@ static struct head *take_small(size_t bytes)
     return h;
 }
 
+/* The block of a head that was asked for. */
+static void *counted(struct head *h, size_t n, size_t size)
+{
+    if (!h)
+        HPS_DIE("no memory for %zu bytes (%zu things of %zu), %zu bytes are held", n * size, n,
+                size, hps_mem_held_bytes());
+    atomic_fetch_add(&held, h->bytes);
+    return h + 1;
+}
+
 void *hps_mem_new(size_t n, size_t size)
 {
     if (size > 0 && n > (SIZE_MAX / 2) / size)
         HPS_DIE("%zu things of %zu bytes are more than memory can address", n, size);
     size_t bytes = n * size;
-    struct head *h = bytes >= LARGE ? take_large(bytes) : take_small(bytes);
-    if (!h)
-        HPS_DIE("no memory for %zu bytes (%zu things of %zu), %zu bytes are held", bytes, n, size,
-                hps_mem_held_bytes());
-    atomic_fetch_add(&held, h->bytes);
-    return h + 1;
+    return counted(bytes >= LARGE ? take_large(bytes) : take_small(bytes), n, size);
+}
+
+void *hps_mem_pages(size_t bytes)
+{
+    assert(bytes <= SIZE_MAX / 2);
+    return counted(take_mapped(bytes, HPS_MEM_PAGE), bytes, 1);
 }
 
 void *hps_mem_foreign(size_t bytes)

@@ -57,7 +57,7 @@ file !~ /base\/(world|quit)\.c$/ && code ~ /(^|[^a-zA-Z0-9_])MPI_COMM_WORLD([^a-
 code ~ /(^|[^a-zA-Z0-9_])(malloc|calloc|realloc|strdup|strndup)[ \t]*\(/ && file !~ /base\/mem\.c$/ {
     wrong(FNR, "memory comes from hps_mem_new")
 }
-code ~ /^[ \t]*#[ \t]*(el)?if.*HAVE_/ && file !~ /(hw\/dev|hw\/cpu\/(gemm|bf16)|hw\/node\/node|comm\/reduce|app\/version)\.c$/ {
+code ~ /^[ \t]*#[ \t]*(el)?if.*HAVE_/ && file !~ /(base\/file\/deep_read|hw\/dev|hw\/cpu\/(gemm|bf16)|hw\/node\/node|comm\/reduce|app\/version)\.c$/ {
     wrong(FNR, "what a build has is asked in the lists only")
 }
 file !~ /base\/(quit|mpi_check)\.c$/ {

@@ -21,6 +21,7 @@ struct hps_job {
     struct hps_plan *plan;
     int *stage_of; /* (R) */
     int server_type;            /* of dedicated servers, where the deck has some; -1: the plan's */
+    bool memory_auto;           /* storage.host_memory was `auto` before it was found out      */
     struct hps_team *team;
     struct hps_step *step;
     bool trains;                   /* steps follow, and a checkpoint                 */

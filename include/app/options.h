@@ -20,7 +20,7 @@ struct hps_options {
     struct hps_train_opt train;
     struct hps_pool_opt pool;
     struct hps_sched_opt sched;
-    struct hps_storage_opt storage;
+    struct hps_storage_opt storage, measured;   /* measured: as profiles are, all in memory */
     struct hps_ckpt_opt ckpt;
     struct hps_count_opt perf;
     struct hps_shape_opt generate;

@@ -45,6 +45,10 @@ MPI_Comm hps_node_host(MPI_Comm world);
  * (run.threads) overrides. Collective over host, hps_node_host's (MPI_COMM_NULL: alone). */
 void hps_node_share(struct hps_node *node, int requested, MPI_Comm host);
 
+/* Bytes of memory that the host and this process's memory groups (cgroups, version 1 and 2) have
+ * left now: pages of files that can be dropped count as left. 0: unknown. Local. */
+double hps_node_free_bytes(void);
+
 /* CPU seconds that this process has used, and its peak resident bytes. Local. */
 double hps_node_cpu_s(void);
 double hps_node_peak_bytes(void);

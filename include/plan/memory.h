@@ -3,8 +3,9 @@
  * Each of the k units of a stage of layers i..j, those of all workers, needs
  *     need = sum over i..j of (weight_bytes + state_bytes) / (k where it has a table, else 1)
  * since the rows of tables (hps_profile_has_table) are distributed over the units, while dense
- * layers are replicated on each. It suffices that need <= memory_bytes * (1 + 1e-9); a type of
- * unknown memory holds everything. The need never rises with k, so there is a smallest k. */
+ * layers are replicated on each; of rows at most what a unit has in memory, where others are in a
+ * file. It suffices that need <= memory_bytes * (1 + 1e-9); a type of unknown memory holds
+ * everything. The need never rises with k, so there is a smallest k. */
 #ifndef HPS_PLAN_MEMORY_H
 #define HPS_PLAN_MEMORY_H
 
@@ -17,6 +18,7 @@
 
 struct hps_memory {
     double whole, rows; /* bytes replicated on each unit; distributed over all units */
+    double max;         /* of rows, in the memory of a unit; 0: all                  */
 };
 
 /* Of layers i..j; add: of layer l, too. Pure. */
@@ -35,7 +37,9 @@ bool hps_memory_servers_lack(const struct hps_profile *p, char *text, size_t siz
 
 static inline double hps_memory_need(struct hps_memory m, double k)
 {
-    return m.whole + m.rows / k;
+    double rows = m.rows / k;
+
+    return m.whole + (m.max > 0 && m.max < rows ? m.max : rows);
 }
 
 /* The fewest units of type t that hold m, HPS_MEMORY_NEVER where no number of them does. Pure. */

@@ -59,6 +59,8 @@ struct hps_profile {
     double *recv, *send;        /* (L, T) what crosses the boundary before / after the layer */
     struct hps_profile_engine engine;
     double *serve;              /* (L, T) seconds of a dedicated server for Bo examples */
+    double max_rows_bytes;      /* of the rows of a unit, in memory: others are in its file; 0: all
+                                   are in memory. Of the deck, not in a file                  */
     int server_type;            /* dedicated servers: paid, counted against the limit */
     long long server_units;     /* 0: none                                        */
     bool server_dense;          /* they have the dense weights too, each of them all        */

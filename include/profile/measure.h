@@ -24,7 +24,8 @@ struct hps_measure_opt {
     long long examples;              /* of an epoch                       */
     double epochs, throughput_limit; /* of the profile                    */
     bool present;                    /* limit types to the ranks present  */
-    const struct hps_storage_opt *storage;
+    const struct hps_storage_opt *storage;  /* memory has all rows, of small tables        */
+    double max_rows_bytes;           /* of the rows of a unit, in memory; 0: all  */
     int prefetch;                    /* steps that are read ahead         */
     int server_type;                 /* of the dedicated servers; -1: any */
     double servers;                  /* 0: none; INFINITY: as a plan chooses */

@@ -20,6 +20,7 @@
 #include "net/opt.h"
 #include "ps/cyclic.h"
 #include "ps/storage_opt.h"
+#include "ps/tier_count.h"
 #include "ps/versions.h"
 
 struct hps_ps_opt {
@@ -112,14 +113,13 @@ double hps_ps_bytes(const struct hps_ps *ps);   /* sent by this rank so far, les
 /* Add what of it was encoded to counts by kind. */
 void hps_ps_count(const struct hps_ps *ps, struct hps_message_count count[HPS_MESSAGES]);
 
-/* On a device with memory for some of its rows: those that steps needed so far, those of them that
- * were there already, bytes moved. Local. */
-struct hps_ps_staged {
-    double asked, hits, bytes;
-};
+/* Of my tables of which memory has some rows, what moved so far: at the first table of each request
+ * in `count` (ntable of the net), which is zero before. Local. */
+void hps_ps_tiers(const struct hps_ps *ps, struct hps_tier_count *count);
+/* What has gone wrong with them: then rows are wrong, and the step is not to count. Local. */
+enum hps_status hps_ps_status(const struct hps_ps *ps);
 /* My tables that are kept in fewer bytes: as they are, as fp32 rows, and the error of roundings. */
 struct hps_message_count hps_ps_encoded(const struct hps_ps *ps);
-struct hps_ps_staged hps_ps_staged(const struct hps_ps *ps);
 
 /* Of the cache of a rank that has one (train.cache_clocks): rows that its batches read so far, each
  * once a clock; those of them that came from the cache; gradients that were sent in a clock of

@@ -109,6 +109,8 @@ void hps_request_begin(struct hps_request *request, const struct hps_batch *batc
 /* Let exchanges make progress; where there is `time`, what has come is put in order, which takes as
  * long as it takes. Never blocks. */
 void hps_request_poll(struct hps_request *request, bool time);
+/* The step that the next take gives, where all of it has come and is in order; else NULL. Local. */
+const struct hps_request_step *hps_request_next(const struct hps_request *request);
 /* Has the exchange of the oldest step begun and not yet taken come? Never blocks. */
 bool hps_request_arrived(struct hps_request *request);
 /* A step like those of begin, which reads nothing, but returns all gradients that caches hold; they

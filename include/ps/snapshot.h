@@ -20,9 +20,9 @@ struct hps_snapshot *hps_snapshot_new(struct hps_table *table, double share);
 /* The reader must have ended; NULL is fine. Local. */
 void hps_snapshot_free(struct hps_snapshot *snapshot);
 
-/* Around a change of distinct local rows at[i] (host memory): their old values are kept, and the
- * reader stays away until hps_snapshot_changed. Waits for the reader where no more may be kept.
- * Local, by the main thread. */
+/* Around a change of distinct local rows at[i], or of those of slots (host memory): their old
+ * values are kept, and the reader stays away until hps_snapshot_changed. Waits for the reader where
+ * no more may be kept. Local, by the main thread. */
 void hps_snapshot_change(struct hps_snapshot *snapshot, size_t n, const int *at);
 void hps_snapshot_changed(struct hps_snapshot *snapshot);
 /* Seconds that hps_snapshot_change took so far. Local, by the main thread. */
@@ -33,7 +33,7 @@ bool hps_snapshot_pressed(struct hps_snapshot *snapshot);
 
 /* The reader takes rows from the first to the last, hps_snapshot_chunk at a time (the last time
  * what is left): the local rows *first ... as they were, `to` (chunk, stride). The answer is their
- * number, 0: that was all. Local, by one thread. */
+ * number, 0: that was all, -1: they cannot be read, which was said. Local, by one thread. */
 long long hps_snapshot_chunk(const struct hps_snapshot *snapshot);
 long long hps_snapshot_take(struct hps_snapshot *snapshot, long long *first, float *to);
 /* The reader ends before it has taken all: nothing is kept any more. Local, by any thread. */

@@ -16,8 +16,9 @@ struct hps_message_opt {
 struct hps_storage_opt {
     double servers;                     /* a whole number; INFINITY: auto */
     const char *server_type;            /* "": the cheapest CPU type with enough ranks */
-    double gpu_memory, host_memory;
-    const char *file;
+    double gpu_memory;                  /* 0: all rows are there          */
+    double host_memory;                 /* 0: all rows are there; INFINITY: auto */
+    const char *file;                   /* a directory; "": none          */
     const char *rows, *states;          /* how rows of tables are kept; NULL: fp32 */
     struct hps_message_opt messages;
 };
@@ -26,6 +27,9 @@ struct hps_storage_opt {
 enum hps_status hps_storage_bind(struct hps_storage_opt *opt, const struct hps_deck *deck);
 /* The section's keys, on hps_out. */
 void hps_storage_print_reference(enum hps_deck_form form);
+
+/* The same, but for memory that has all rows. Pure. */
+struct hps_storage_opt hps_storage_in_memory(const struct hps_storage_opt *opt);
 
 /* Do numbers of rows travel as differences? Pure. */
 bool hps_storage_sends_differences(const struct hps_storage_opt *opt);

@@ -11,8 +11,18 @@
 #include "ps/cyclic.h"
 #include "ps/tier.h"
 
+struct hps_row_store;
 struct hps_slots;
 struct hps_snapshot;
+
+/* How rows of a shard get their initial values: those of table `index` of the net, which is
+ * borrowed. */
+struct hps_table_start {
+    const struct hps_net *net;
+    int index;
+    struct hps_rule rule;
+    uint64_t seed;
+};
 
 struct hps_table {
     const struct hps_table_shape *shape;    /* borrowed */
@@ -21,6 +31,7 @@ struct hps_table {
     int dim;
     size_t stride;                          /* floats from row to row: hps_rule_stride */
     struct hps_dev *dev;                    /* borrowed */
+    struct hps_table_start start;
     const struct hps_tier_ops *tier;        /* where rows are kept */
     struct hps_row_format format;           /* how rows are kept     */
     float *row;                             /* (nrow, stride) device memory; or (slots, stride) */
@@ -32,6 +43,7 @@ struct hps_table {
     float *sample;                          /* scratch, or NULL      */
     struct hps_message_count rounding;      /* the error of some roundings */
     float *backing;                         /* (nrow, stride) where slots have some rows; or NULL */
+    struct hps_row_store *store;            /* in its place, on a host; borrowed, or NULL */
     struct hps_slots *slots;                /* which; borrowed, or NULL */
     struct hps_snapshot *snapshot;              /* reads rows as they were; or NULL */
 };
@@ -45,7 +57,8 @@ struct hps_table_opt {
     enum hps_number weights, states;        /* how rows are kept */
 };
 /* Rows of table `index` of the net, initialised from (seed, table, global row), states as `train`
- * says; none is in a slot. A device that keeps fp32 alone (hw/row_ops.h) does so. HPS_DECK with a
+ * says; none is in a slot, and on a host with slots there are none before they are made (
+ * ps/row_store.h). A device that keeps fp32 alone (hw/row_ops.h) does so. HPS_DECK with a
  * message when more than 2^31 - 1 rows come to this owner; *table is NULL then. Net and device are
  * borrowed. Local. */
 enum hps_status hps_table_new(struct hps_table **table, const struct hps_net *net, int index,
@@ -63,6 +76,9 @@ struct hps_shard hps_table_shard(const struct hps_table *table);   /* Pure. */
  * Local. */
 void hps_table_read(const struct hps_table *table, long long first, long long n, float *x);
 void hps_table_write(struct hps_table *table, long long first, long long n, const float *x);
+/* A local row as it is before the first update, as it is kept; x (stride) is scratch. Local;
+ * thread-safe. */
+void hps_table_make(const struct hps_table *table, int row, float *x, unsigned char *to);
 /* For lookups that find rows by their local number (hw/lookup.h). Borrowed. */
 struct hps_rows hps_table_rows(const struct hps_table *table);
 /* Weights of local rows at[i], out (n, dim). `at`, `out` and gradients are device memory. */

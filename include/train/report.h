@@ -74,8 +74,11 @@ struct hps_run_traffic {
     struct hps_message_count messages[HPS_MESSAGES];    /* encoded, of all ranks         */
     double residual;                    /* norm of what topk has not sent at the end      */
     struct hps_message_count rows;      /* at rest, where they are encoded; bytes 0: none are */
-    double tier_hits;                   /* share of needed rows that were in GPU memory; NaN: all */
-    double tier_bytes;                  /* moved between GPU and host memory             */
+    double tier_hits;                   /* share of needed rows that were in slots; NaN: all have
+                                           all                                           */
+    double tier_bytes;                  /* moved between slots and where other rows are  */
+    const struct hps_tier_count *tier;  /* (ntable) of all ranks, at the first table of each
+                                           request: slots 0 elsewhere; NULL: no rank has any */
     double gpu_joules;                  /* of the GPUs; NaN: unknown                     */
 };
 

@@ -144,14 +144,15 @@ static char *planning_text(const struct hps_job *j)
     char *schedule = hps_deck_lines(j->o.deck, "schedule", hps_sched_fields, skip);
     const struct hps_message_opt *m = &j->o.storage.messages;
     char *text = hps_mem_print("%sprecision %s, of messages %s %s %s %s %g %s, rows %s %s, "
-                               "%.0f servers of type %d, %s, %d workers\n%s%s",
+                               "%.0f servers of type %d, %s, %d workers, %.0f bytes of rows\n%s%s",
                                j->shape, hps_dev_precision_word(j->dev.precision), m->rows,
                                m->gradients, m->activations, m->dense,
                                hps_storage_dense_share(&j->o.storage), m->ids,
                                j->o.storage.rows, j->o.storage.states, j->o.storage.servers,
                                j->server_type,
                                j->o.train.synchronization, j->o.train.workers,
-                               data, schedule);
+                               j->memory_auto ? INFINITY : j->o.storage.host_memory, data,
+                               schedule);
 
     hps_mem_free(data);
     hps_mem_free(schedule);
@@ -185,7 +186,8 @@ static struct hps_measure_opt measure_opt(const struct hps_job *j, bool present)
                                      .epochs = examples / (double)j->train->N,
                                      .throughput_limit = j->o.sched.throughput_limit,
                                      .present = present,
-                                     .storage = &j->o.storage,
+                                     .storage = &j->o.measured,
+                                     .max_rows_bytes = j->o.storage.host_memory,
                                      .prefetch = j->o.data.prefetch,
                                      .server_type = j->server_type,
                                      .servers = j->o.storage.servers };

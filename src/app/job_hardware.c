@@ -2,6 +2,8 @@
  * it; and the pool of all ranks. */
 #include "app/job.h"
 
+#include "app/tiers.h"
+
 #include "base/mpi_check.h"
 #include "base/say.h"
 #include "base/wait.h"
@@ -54,6 +56,7 @@ enum hps_status hps_job_device(struct hps_job *j)
     enum hps_status st = hps_agree(j->world, hps_node_probe(&j->node));
     if (st) return st;
     share_host(j);
+    hps_job_find_memory(j);
     hps_wait_set_oversubscribed(j->node.sharing > j->node.cores);
     st = hps_agree(j->world, open_device(j));
     j->node.on_gpu = !j->dev.host;

@@ -56,6 +56,8 @@ static enum hps_status check_async(const struct hps_options *o, const struct hps
         return hps_deck_wrong(train, "record", "there is no order to record: under bsp it is "
                               "always the same");
     if (!hps_train_is_async(&o->train)) return HPS_OK;
+    if (o->storage.file[0])
+        return hps_deck_wrong(train, "synchronization", "storage.file is for bsp, not for %s", how);
     if (o->sched.replan && o->train.record)
         return hps_deck_wrong(train, "record", "a record is of one plan: not with schedule.replan");
     if (o->sched.trial_steps > 0 && !isinf(o->sched.trial_steps))
@@ -103,6 +105,7 @@ static enum hps_status bind_all(struct hps_options *o)
     if (!st) st = hps_pool_bind(&o->pool, o->deck);
     if (!st) st = bind(o->deck, "schedule", hps_sched_fields, &o->sched);
     if (!st) st = hps_storage_bind(&o->storage, o->deck);
+    if (!st) o->measured = hps_storage_in_memory(&o->storage);
     if (!st) st = bind(o->deck, "checkpoint", hps_ckpt_fields, &o->ckpt);
     if (!st) st = bind(o->deck, "perf", hps_count_fields, &o->perf);
     if (!st) st = bind(o->deck, "generate", hps_shape_fields, &o->generate);

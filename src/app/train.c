@@ -7,6 +7,7 @@
 #include "app/plan_sequence.h"
 #include "app/recording.h"
 #include "app/start.h"
+#include "app/tiers.h"
 #include "app/trial_plans.h"
 #include "app/verbs.h"
 #include "base/clock.h"
@@ -68,15 +69,23 @@ static double bubble_of(const struct hps_job *j, double seconds)
     return j->plan->S > 1 && seconds > 0 ? 1 - all / n / seconds : NAN;
 }
 
-/* Traffic of tables with some of their rows on GPUs, under the last plan. */
-static void add_tiers(const struct hps_job *j, struct hps_report_input *f)
+/* Traffic of tables of which memory has some rows, under the last plan; count (ntable), zero. */
+static void add_tiers(const struct hps_job *j, struct hps_tier_count *count,
+                      struct hps_report_input *f)
 {
-    struct hps_ps_staged m = hps_ps_staged(j->step->ps);
-    double all[3] = { m.asked, m.hits, m.bytes };
+    struct hps_tier_count all = { 0 };
 
-    HPS_MPI(MPI_Allreduce(MPI_IN_PLACE, all, 3, MPI_DOUBLE, MPI_SUM, j->world));
-    f->traffic.tier_hits = all[0] > 0 ? all[1] / all[0] : NAN;
-    f->traffic.tier_bytes = all[2];
+    hps_ps_tiers(j->step->ps, count);
+    HPS_MPI(MPI_Allreduce(MPI_IN_PLACE, count, j->net->ntable * HPS_TIER_COUNTS, MPI_DOUBLE,
+                          MPI_SUM, j->world));
+    for (int t = 0; t < j->net->ntable; t++) {
+        all.asked += count[t].asked;
+        all.hits += count[t].hits;
+        all.bytes += count[t].bytes;
+    }
+    f->traffic.tier = count;
+    f->traffic.tier_hits = all.asked > 0 ? all.hits / all.asked : NAN;
+    f->traffic.tier_bytes = all.bytes;
 }
 
 /* A rank's counts, summed over all ranks. */
@@ -186,6 +195,7 @@ static enum hps_status report(struct hps_job *j, const struct hps_loop *l,
     double bytes = sequence->sent_bytes + hps_step_bytes(j->step), all;
     int n = sequence->nepoch;
     struct hps_start_layout now = layout_of(j, l->text.pool);
+    struct hps_tier_count *tiers = hps_mem_new((size_t)j->net->ntable, sizeof *tiers);
     struct hps_report_input f = {
         .name = j->o.run.name,
         .directory = j->dir.path,
@@ -214,11 +224,12 @@ static enum hps_status report(struct hps_job *j, const struct hps_loop *l,
     f.traffic.net_bytes = all;
     add_messages(j, sequence, &f);
     add_encoded_rows(j, &f);
-    add_tiers(j, &f);
+    add_tiers(j, tiers, &f);
     add_joules(j, sequence->gpu_joules, &f);
     f.start.bubble = bubble_of(j, n > 0 ? sequence->epoch[n - 1].seconds : 0);
     if (f.has_test) st = evaluate(j, &f);
     written = st && st != HPS_AGAIN ? st : hps_report_write(&f, j->world);
+    hps_mem_free(tiers);
     free_layout(&now);
     return written ? written : st;
 }
@@ -328,11 +339,13 @@ static enum hps_status check(struct hps_job *j)
     enum hps_status st = open_data(j);
     if (!st) st = hps_job_hardware(j);
     if (!st) st = hps_job_plan(j, NULL, true);
+    if (!st) st = hps_job_check_files(j);
     if (!st) {
         hps_pool_print(j->pool);
         hps_net_print(j->net);
         hps_plan_print(j->plan, j->profile);
         hps_plan_print_snapshot(j->plan, j->profile);
+        hps_job_print_tiers(j);
         hps_out("the deck, the data and the plan are right; nothing was run\n");
         st = hps_out_flush();
     }
@@ -367,6 +380,7 @@ static enum hps_status prepare(struct hps_job *j, const struct request *w, struc
     if (!st) st = hps_start_check_stop(s, j);
     if (!st) st = hps_job_plan(j, s->n > 0 ? s->planning[0] : NULL, true);
     if (!st) st = hps_start_check_stop(s, j);
+    if (!st) st = hps_job_check_files(j);
     if (!st && j->trains) st = hps_trial_plans(j);
     if (!st) st = hps_start_check_stop(s, j);
     if (!st) st = write_artefacts(j, deck_text);

@@ -43,7 +43,7 @@ struct hps_cost *hps_cost_new(const struct hps_profile *p)
     for (int t = 0; t < p->T; t++)
         for (int i = 0; i < p->L; i++) {
             struct hps_cost_line sum = { 0 };
-            struct hps_memory held = { 0, 0 };
+            struct hps_memory held = { 0, 0, p->max_rows_bytes };
             for (int j = i; j < p->L; j++) {
                 add_layer(&sum, p, j, t);
                 hps_memory_add(&held, p, j);

@@ -20,7 +20,7 @@ void hps_memory_add(struct hps_memory *m, const struct hps_profile *p, int l)
 
 struct hps_memory hps_memory_served(const struct hps_profile *p)
 {
-    struct hps_memory m = { 0, 0 };
+    struct hps_memory m = { 0, 0, p->max_rows_bytes };
 
     for (int l = 0; l < p->L && hps_profile_served(p); l++) {
         const struct hps_profile_layer *y = &p->layer[l];
@@ -59,7 +59,7 @@ bool hps_memory_servers_lack(const struct hps_profile *p, char *text, size_t siz
 
 struct hps_memory hps_memory_of(const struct hps_profile *p, int i, int j)
 {
-    struct hps_memory m = { 0, 0 };
+    struct hps_memory m = { 0, 0, p->max_rows_bytes };
 
     for (int l = i; l <= j; l++)
         hps_memory_add(&m, p, l);
@@ -80,7 +80,8 @@ long long hps_memory_min_units(const struct hps_profile *p, int t, struct hps_me
 
 double hps_memory_snapshot(const struct hps_profile *p, int t, struct hps_memory m, double k)
 {
-    double rows = m.rows / k, left = p->type[t].memory_bytes - hps_memory_need(m, k);
+    double need = hps_memory_need(m, k), rows = need - m.whole;
+    double left = p->type[t].memory_bytes - need;
 
     if (p->type[t].gpu) return rows;
     if (!(p->type[t].memory_bytes > 0)) return rows / 2;

@@ -78,6 +78,7 @@ void hps_measure_types(struct hps_profile *p, const struct hps_pool *pool,
     p->server_dense = o->servers > 0 && hps_train_is_async(o->train) &&
                       !hps_train_sums_dense(o->train);
     p->server_units = p->server_auto ? 0 : (long long)o->servers;
+    p->max_rows_bytes = o->max_rows_bytes;
     for (int t = 0; t < pool->T; t++) {
         const struct hps_type *from = &pool->type[t];
         struct hps_profile_type *to = &p->type[t];

@@ -274,17 +274,34 @@ struct hps_message_count hps_ps_encoded(const struct hps_ps *p)
     return sum;
 }
 
-struct hps_ps_staged hps_ps_staged(const struct hps_ps *p)
+static struct hps_tier_count tier_of(const struct hps_ps_group *g)
 {
-    struct hps_ps_staged m = { 0, 0, 0 };
+    if (g->store) return hps_row_store_counted(g->store);
+    return (struct hps_tier_count){ .slots = hps_slots_count(g->slots),
+                                    .asked = hps_slots_asked(g->slots),
+                                    .hits = hps_slots_hits(g->slots),
+                                    .bytes = hps_staging_bytes(g->staging) };
+}
 
-    for (const struct hps_ps_group *g = p->group; g < p->group + p->ngroup; g++) {
-        if (!g->staging) continue;
-        m.asked += hps_slots_asked(g->slots);
-        m.hits += hps_slots_hits(g->slots);
-        m.bytes += hps_staging_bytes(g->staging);
+void hps_ps_tiers(const struct hps_ps *p, struct hps_tier_count *count)
+{
+    for (int g = 0; g < p->ngroup; g++) {
+        int i = 0;
+        while (p->table[i].group != g)
+            i++;
+        if (!p->group[g].slots) continue;
+        count[p->table[i].index] = tier_of(&p->group[g]);
+        count[p->table[i].index].rows = (double)p->table[i].table->nrow;
     }
-    return m;
+}
+
+enum hps_status hps_ps_status(const struct hps_ps *p)
+{
+    enum hps_status st = HPS_OK;
+
+    for (const struct hps_ps_group *g = p->group; !st && g < p->group + p->ngroup; g++)
+        if (g->paging) st = hps_paging_status(g->paging);
+    return st;
 }
 
 void hps_ps_cached_add(struct hps_ps_cached *to, const struct hps_ps_cached *more)

@@ -4,6 +4,7 @@
 
 #include "ps/aggregate.h"
 #include "ps/exchange.h"
+#include "ps/paging.h"
 #include "ps/ps.h"
 #include "ps/staging.h"
 #include "ps/versions.h"
@@ -37,6 +38,8 @@ struct hps_ps_group {
     const struct hps_tier_ops *tier;    /* where their rows are kept                             */
     struct hps_slots *slots;            /* on a device without memory for all rows ...           */
     struct hps_staging *staging;        /* ... what brings those of a step; else both NULL       */
+    struct hps_row_store *store;        /* on a host without: slots are of this, ...             */
+    struct hps_paging *paging;          /* ... which brings those of a step; else both NULL      */
     bool holds;                         /* readers with a cache hold gradients back              */
     struct hps_row_cache *cache;        /* mine, where I am one of them; or NULL                 */
     struct hps_ps_cached cached;        /* what it did so far                                    */
@@ -63,6 +66,17 @@ struct hps_ps {
     struct hps_lookup *lookup;          /* (M, L) of the step under way                          */
     size_t lookup_cap;
 };
+
+/* The part of a table's rows that this rank owns; none where part >= parts. */
+struct hps_ps_owner {
+    int part, parts;
+};
+struct hps_ps_owner hps_ps_owner_of(const struct hps_ps *ps, const struct hps_ps_table *table);
+
+/* Where the rows of each group are kept; before its tables are made. And what brings those of a
+ * step, behind that. Local; a status that is none of HPS_OK has its message. */
+enum hps_status hps_ps_make_tiers(struct hps_ps *ps, const struct hps_ps_opt *opt);
+enum hps_status hps_ps_make_paging(struct hps_ps *ps, const struct hps_ps_opt *opt);
 
 /* Request a step that returns all gradients that caches hold, in place of the one that is
  * prefetched and not begun, if there is one: is there? Collective. */

@@ -3,8 +3,6 @@
  * hold anything. */
 
 #include <assert.h>
-#include <limits.h>
-#include <math.h>
 
 #include "base/mem.h"
 #include "base/mpi_check.h"
@@ -145,14 +143,9 @@ static void make_groups(struct hps_ps *s, const struct whose *o, const bool *sum
     }
 }
 
-/* The part of a group's rows that this rank owns; none where part >= parts. */
-struct owner {
-    int part, parts;
-};
-
-static struct owner owner_of(const struct hps_ps *s, const struct hps_ps_table *st)
+struct hps_ps_owner hps_ps_owner_of(const struct hps_ps *s, const struct hps_ps_table *st)
 {
-    struct owner o;
+    struct hps_ps_owner o;
     MPI_Comm comm = s->group[st->group].comm;
 
     HPS_MPI(MPI_Comm_rank(comm, &o.part));
@@ -171,54 +164,6 @@ static MPI_Comm server_comm(const struct hps_team *team)
     if (team->nserver > 0) comm = hps_team_of(team, member);
     hps_mem_free(member);
     return comm;
-}
-
-/* Bytes of my rows of a table. */
-static double bytes_of(const struct hps_ps *s, const struct hps_ps_table *st,
-                       const struct hps_net *net, const struct hps_train_opt *opt,
-                       const struct hps_storage_opt *storage)
-{
-    const struct hps_table_shape *shape = &net->table[st->index];
-    struct owner o = owner_of(s, st);
-
-    return (double)hps_cyclic_nlocal(shape->rows, o.part, o.parts) *
-           (double)hps_storage_row_format(storage, shape, opt).bytes;
-}
-
-/* A device without memory for all of its rows keeps the same share of each table there. */
-static void make_tiers(struct hps_ps *s, const struct hps_net *net, struct hps_dev *dev,
-                       const struct hps_train_opt *opt, const struct hps_storage_opt *storage)
-{
-    double all = 0;
-
-    for (int g = 0; g < s->ngroup; g++)
-        s->group[g].tier = hps_tier_find("device");
-    if (dev->host || storage->gpu_memory <= 0) return;
-    for (int i = 0; i < s->ntable; i++)
-        all += bytes_of(s, &s->table[i], net, opt, storage);
-    for (int i = 0; i < s->ntable && all > storage->gpu_memory; i++) {
-        struct hps_ps_group *g = &s->group[s->table[i].group];
-        struct owner o = owner_of(s, &s->table[i]);
-        long long nrow = hps_cyclic_nlocal(g->rows, o.part, o.parts);
-        double slots = floor(storage->gpu_memory / all * (double)nrow);
-        if (g->slots || nrow <= 0 || nrow > INT_MAX) continue;
-        g->tier = hps_tier_find("host");
-        g->slots = hps_slots_new((int)nrow, slots < 1 ? 1 : (int)slots);
-    }
-}
-
-static void make_staging(struct hps_ps *s, struct hps_dev *dev)
-{
-    struct hps_table **table = hps_mem_new((size_t)s->ntable, sizeof(struct hps_table *));
-
-    for (int g = 0; g < s->ngroup; g++) {
-        struct hps_ps_group *group = &s->group[g];
-        int n = 0;
-        for (int i = 0; i < s->ntable; i++)
-            if (s->table[i].group == g) table[n++] = s->table[i].table;
-        if (group->slots) group->staging = hps_staging_new(group->slots, n, table, dev);
-    }
-    hps_mem_free(table);
 }
 
 /* Memory that the ranks of a group on one host share, with buffers for each of its tables and,
@@ -298,7 +243,7 @@ static enum hps_status make_tables(struct hps_ps *s, const struct hps_net *net,
     for (int i = 0; !st && i < s->ntable; i++) {
         struct hps_ps_table *t = &s->table[i];
         const struct hps_ps_group *g = &s->group[t->group];
-        struct owner o = owner_of(s, t);
+        struct hps_ps_owner o = hps_ps_owner_of(s, t);
         t->borrowed = opt->tables != NULL;
         if (t->borrowed) {
             t->table = opt->tables->table[i].table;
@@ -370,11 +315,11 @@ enum hps_status hps_ps_new(struct hps_ps **out, const struct hps_net *net,
         s->layer_table[l] = s->layer_bag[l] = -1;
     list_tables(s, &(struct whose){ net, plan, team, opt->worker }, dev);
     s->servers = server_comm(team);
-    make_tiers(s, net, dev, opt->train, opt->storage);
     make_caches(s, dev, opt->worker);
-    st = hps_agree(team->world, make_tables(s, net, dev, opt));
+    st = hps_agree(team->world, hps_ps_make_tiers(s, opt));
+    if (!st) st = hps_agree(team->world, make_tables(s, net, dev, opt));
     if (!st && s->versioned) hold_versions(s);
-    if (!st) make_staging(s, dev);
+    if (!st) st = hps_agree(team->world, hps_ps_make_paging(s, opt));
     if (!st) make_shm(s, dev);
     if (!st) st = make_exchanges_of_all(s, dev);
     if (st) {
@@ -400,6 +345,8 @@ void hps_ps_free(struct hps_ps *s)
     for (int g = 0; g < s->ngroup; g++) {
         hps_shm_free(s->group[g].shm);
         hps_staging_free(s->group[g].staging);
+        hps_paging_free(s->group[g].paging);
+        hps_row_store_free(s->group[g].store);
         hps_slots_free(s->group[g].slots);
         hps_row_cache_free(s->group[g].cache);
         hps_mem_free(s->group[g].layer);

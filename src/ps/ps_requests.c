@@ -6,6 +6,7 @@ struct hps_ps_requests {
     struct hps_ps *ps;                  /* borrowed */
     int M;
     struct hps_request **request;       /* (ps->ngroup) */
+    struct hps_paging_steps **paging;   /* (ps->ngroup) NULL: the group's rows are all in memory */
 };
 
 enum hps_status hps_ps_requests_new(struct hps_ps_requests **out, struct hps_ps *p, int M,
@@ -16,6 +17,7 @@ enum hps_status hps_ps_requests_new(struct hps_ps_requests **out, struct hps_ps 
 
     *r = (struct hps_ps_requests){ .ps = p, .M = M };
     r->request = hps_mem_new((size_t)p->ngroup, sizeof *r->request);
+    r->paging = hps_mem_new((size_t)p->ngroup, sizeof *r->paging);
     for (int g = 0; !st && g < p->ngroup; g++) {
         const struct hps_ps_group *group = &p->group[g];
         struct hps_request_opt use = { group->nlayer, group->layer, group->index, group->sums,
@@ -24,6 +26,8 @@ enum hps_status hps_ps_requests_new(struct hps_ps_requests **out, struct hps_ps 
                                        p->delta };
         st = hps_request_new(&r->request[g], &use, group->rows, M, p->dev, group->shm,
                              group->comm);
+        if (group->paging)
+            r->paging[g] = hps_paging_steps_new(group->paging, learns, (size_t)group->nlayer);
     }
     *out = r;
     return st;
@@ -32,22 +36,38 @@ enum hps_status hps_ps_requests_new(struct hps_ps_requests **out, struct hps_ps 
 void hps_ps_requests_free(struct hps_ps_requests *r)
 {
     if (!r) return;
-    for (int g = 0; g < r->ps->ngroup; g++)
+    for (int g = 0; g < r->ps->ngroup; g++) {
+        hps_paging_steps_free(r->paging[g]);
         hps_request_free(r->request[g]);
+    }
+    hps_mem_free(r->paging);
     hps_mem_free(r->request);
     hps_mem_free(r);
 }
 
+/* Rows of the step to come begin to be read, where it is known which: the earlier, the better, so
+ * that requests are put in order as soon as they have come. */
+static void prepare(struct hps_ps_requests *r, int g)
+{
+    const struct hps_request_step *next = r->paging[g] ? hps_request_next(r->request[g]) : NULL;
+
+    if (next) hps_paging_prepare(r->paging[g], next);
+}
+
 void hps_ps_prefetch(struct hps_ps_requests *r, const struct hps_batch *batch)
 {
-    for (int g = 0; g < r->ps->ngroup; g++)
+    for (int g = 0; g < r->ps->ngroup; g++) {
         hps_request_begin(r->request[g], batch);
+        prepare(r, g);
+    }
 }
 
 void hps_ps_prefetch_poll(struct hps_ps_requests *r, bool time)
 {
-    for (int g = 0; g < r->ps->ngroup; g++)
-        hps_request_poll(r->request[g], time);
+    for (int g = 0; g < r->ps->ngroup; g++) {
+        hps_request_poll(r->request[g], time || r->paging[g]);
+        prepare(r, g);
+    }
 }
 
 bool hps_ps_requests_flush(struct hps_ps_requests *r)
@@ -66,7 +86,10 @@ int hps_ps_requests_take(struct hps_ps_requests *r)
     /* lists of rows are copied to the device beside the work of the step before */
     r->ps->dev->ops->stream_wait(r->ps->dev, HPS_STREAM_COMPUTE, HPS_STREAM_FEED);
     for (struct hps_ps_group *g = r->ps->group; g < r->ps->group + r->ps->ngroup; g++)
-        if (g->staging) g->step = hps_staging_step(g->staging, g->step);
+        if (g->staging)
+            g->step = hps_staging_step(g->staging, g->step);
+        else if (g->paging)
+            g->step = hps_paging_take(r->paging[g - r->ps->group], g->step);
     return r->M;
 }
 

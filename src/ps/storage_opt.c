@@ -16,10 +16,13 @@ static const struct hps_field storage_fields[] = {
               "as the plan chooses"),
     HPS_FIELD(hps_storage_opt, gpu_memory, HPS_REAL, "0", 0, 1e15, "bytes",
               "of each GPU for hot rows of tables, all are in host memory; 0: all on the GPU"),
-    HPS_FIELD(hps_storage_opt, host_memory, HPS_REAL, "0", 0, 0, "bytes",
-              "limit of the tier in host memory; this version keeps all rows there"),
-    { "file", HPS_WORD, offsetof(struct hps_storage_opt, file), "", 0, 0, "", "",
-      "tier in a file; this version has none" },
+    { "host_memory", HPS_REAL, offsetof(struct hps_storage_opt, host_memory), "0", 0, 1e15, "auto",
+      "bytes",
+      "of each rank on a CPU for hot rows of tables, the others are in `file`; auto: what the host "
+      "or its memory group leaves; 0: all in memory" },
+    HPS_FIELD(hps_storage_opt, file, HPS_TEXT, "", 0, 0, "",
+              "directory on a disk of the node, for rows that `host_memory` does not hold; files "
+              "in it have no name and end with the run; empty: none"),
     HPS_CHOICE(hps_storage_opt, rows, "fp32", HPS_NUMBER_WEIGHTS,
                "weights of rows at rest, rounded by chance at each update; int8: with a scale a "
                "row. On CPUs"),
@@ -55,6 +58,9 @@ enum hps_status hps_storage_bind(struct hps_storage_opt *opt, const struct hps_d
     if (!st) st = hps_deck_bind(deck, storage, storage_fields, NULL, inner, opt);
     if (!st && isfinite(opt->servers) && opt->servers != floor(opt->servers))
         st = hps_deck_wrong(storage, "servers", "must be auto or a whole number");
+    if (!st && (opt->host_memory > 0) != (opt->file[0] != '\0'))
+        st = hps_deck_wrong(storage, opt->file[0] ? "file" : "host_memory",
+                            "host_memory and file are given together or not at all");
     if (!st) st = hps_item_map(storage, "messages", &messages);
     if (!st) st = hps_deck_bind(deck, messages, message_fields, NULL, NULL, &opt->messages);
     return st;
@@ -95,6 +101,15 @@ double hps_storage_dense_bytes(const struct hps_storage_opt *opt, size_t n)
     if (share == 0 || n == 0)
         return (double)hps_storage_codec(opt, HPS_MESSAGE_DENSE)->bytes(1) / sizeof(float);
     return (double)hps_topk_words(n, hps_topk_count(n, share)) / (double)n;
+}
+
+struct hps_storage_opt hps_storage_in_memory(const struct hps_storage_opt *opt)
+{
+    struct hps_storage_opt all = *opt;
+
+    all.host_memory = 0;
+    all.file = "";
+    return all;
 }
 
 bool hps_storage_sends_differences(const struct hps_storage_opt *opt)

@@ -256,7 +256,8 @@ enum hps_status hps_step_begin(struct hps_step *s, struct hps_feeder *feeder, lo
     hps_ps_begin(s->ps, hps_feeder_requests(feeder, 0));
     if (s->async && s->channel[0].dense) hps_dense_pull_begin(s->channel[0].dense);
     hps_region_leave(HPS_REGION_PULL);
-    return hps_feeder_fetch(feeder, 0);
+    enum hps_status st = hps_ps_status(s->ps), fetched = hps_feeder_fetch(feeder, 0);
+    return st ? st : fetched;
 }
 
 static void start(struct hps_step *s, const struct hps_steps *steps, long long number,

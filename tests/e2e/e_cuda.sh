@@ -101,7 +101,7 @@ on 0 1 warm "$@" --set storage.gpu_memory=4000
     fail 'other bits'
 [ "$(number runs/warm/report.json test_auc)" = "$(number runs/one/report.json test_auc)" ] ||
     fail 'another network'
-grep -q 'rows in GPU memory .* GB moved' out || fail 'no word of what moved'
+grep -q 'rows in fast memory .* GB moved' out || fail 'no word of what moved'
 on '0 1' 2 warm "$@" --set storage.gpu_memory=10 --set train.steps=12 --restart auto
 grep -q 'storage.gpu_memory: a step needs [0-9]* rows of table' err || fail 'no word of more room'
 on 0 1 one "$@" --set train.steps=12 --restart auto

@@ -60,3 +60,33 @@ int ids_count(const struct hps_layer *l, const struct hps_batch *batch, int i)
 
     return offset ? offset[batch->B] : batch->B;
 }
+
+int ids_nplace(const struct hps_lookup *lookup, int bag)
+{
+    return lookup->offset[bag + 1] - lookup->offset[bag] + lookup->hot.begin[bag + 1] -
+           lookup->hot.begin[bag];
+}
+
+int ids_place(const struct hps_lookup *lookup, int bag, int k)
+{
+    int nsum = lookup->offset[bag + 1] - lookup->offset[bag];
+
+    return k < nsum ? lookup->of.index[lookup->offset[bag] + k]
+                    : lookup->by_row.row[(int)lookup->by_row.n - lookup->hot.n +
+                                         lookup->hot.number[lookup->hot.begin[bag] + k - nsum]];
+}
+
+void ids_defer(int n, int dim, const float *grad, struct hps_row_sums *deferred)
+{
+    static float half[2 * IDS_ROWS * IDS_DIM];
+    static int start_at[IDS_ROWS + 1], from[2 * IDS_ROWS];
+
+    for (int i = 0; i < n; i++) {
+        from[2 * i] = i;
+        from[2 * i + 1] = 2 * n - 1 - i;
+        start_at[i + 1] = 2 * (i + 1);
+        for (int c = 0; c < dim; c++)
+            half[i * dim + c] = half[(2 * n - 1 - i) * dim + c] = 0.5f * grad[i * dim + c];
+    }
+    *deferred = (struct hps_row_sums){ half, start_at, from };
+}

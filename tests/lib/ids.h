@@ -31,4 +31,14 @@ long long ids_row(const struct hps_layer *l, const struct hps_batch *batch, int 
 /* Ids of its i-th slot. */
 int ids_count(const struct hps_layer *l, const struct hps_batch *batch, int i);
 
+/* How many places a bag of sums points at, and the k-th: partial sums, then hot rows. */
+int ids_nplace(const struct hps_lookup *lookup, int bag);
+int ids_place(const struct hps_lookup *lookup, int bag, int k);
+
+/* Gradients grad (n, dim) as sums: of each place's one half stands at its place from the front, the
+ * other from behind. What `deferred` points to is good until the next call; n is at most IDS_ROWS,
+ * dim at most IDS_DIM. */
+enum { IDS_DIM = 8 };
+void ids_defer(int n, int dim, const float *grad, struct hps_row_sums *deferred);
+
 #endif

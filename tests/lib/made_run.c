@@ -94,7 +94,8 @@ static void make_net(struct made_run *m)
                                           .slot = slots };
     }
     m->slot_ids[0] = 1;
-    m->net = (struct hps_net){ .L = 4, .layer = m->layer, .nslot = 1, .slot_ids = m->slot_ids };
+    m->net = (struct hps_net){ .L = 4, .layer = m->layer, .nslot = 1, .slot_ids = m->slot_ids,
+                               .ntable = 1, .table = &m->table };
 }
 
 void made_run_init(struct made_run *m, int R, const char *directory)
@@ -137,6 +138,14 @@ void made_encode_all(struct made_run *m)
             (struct hps_message_count){ 1.2345e15, 2.469e15, 1.2345e-11, 3, 1234567 };
     }
     m->facts.traffic.messages[HPS_MESSAGE_IDS].square = 0;     /* they are exact */
+}
+
+void made_tier(struct made_run *m)
+{
+    m->table.name = "a table of a name that is very long indeed";
+    m->tier = (struct hps_tier_count){ 1.2345e9, 1.2345e7, 1.5e12, 1.25e12, 1.2345e9, 1.2345e11,
+                                       1.1111e11, 1.2345e15, 1.2345e5, 6e9 };
+    m->facts.traffic.tier = &m->tier;
 }
 
 void made_run_done(struct made_run *m)

@@ -18,12 +18,16 @@ struct made_run {
     struct hps_net net;
     struct hps_layer layer[4];
     double slot_ids[1];
+    struct hps_table_shape table;
+    struct hps_tier_count tier;
     struct hps_run_loss loss[3];
     struct hps_report_input facts;
 };
 void made_run_init(struct made_run *run, int R, const char *directory);
 /* As if messages of every kind were encoded, many of them. */
 void made_encode_all(struct made_run *m);
+/* As if memory had some of the table's rows. */
+void made_tier(struct made_run *m);
 void made_run_done(struct made_run *run);
 
 /* Counters by hand: rank r has called region g r + g + 1 times in (r + 1) * (g + 1) / 100 seconds;

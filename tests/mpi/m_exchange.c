@@ -5,7 +5,8 @@
  * them do, and whether rows travel as messages, through memory that ranks share, or, where each
  * rank has a card of its own (m_gpu_group_exchange), between them. Encoded, they are off by no more
  * than what the encoding changes: a row by what its gradients were changed in all steps so far,
- * times the rate, and once more as it travels; cards that exchange by NCCL refuse. */
+ * times the rate, and once more as it travels; cards that exchange by NCCL refuse. Where memory has
+ * some of a host's rows, the bits are the same. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #include "ps/exchange.h"
 #include "tests/lib/gpu_group.h"
 #include "tests/lib/ids.h"
+#include "tests/lib/paged.h"
 
 enum { DIM = 5, STEPS = HPS_REQUEST_BUFFERS + 3, M = 3 };
 
@@ -166,22 +168,6 @@ static void check_rows(const struct world *w, const struct twin *t,
     hps_mem_free(copy);
 }
 
-/* How many places a bag of sums points at, and the k-th: partial sums, then hot rows. */
-static int nplace_of(const struct hps_lookup *lookup, int bag)
-{
-    return lookup->offset[bag + 1] - lookup->offset[bag] + lookup->hot.begin[bag + 1] -
-           lookup->hot.begin[bag];
-}
-
-static int place_of(const struct hps_lookup *lookup, int bag, int k)
-{
-    int nsum = lookup->offset[bag + 1] - lookup->offset[bag];
-
-    return k < nsum ? lookup->of.index[lookup->offset[bag] + k]
-                    : lookup->by_row.row[(int)lookup->by_row.n - lookup->hot.n +
-                                         lookup->hot.number[lookup->hot.begin[bag] + k - nsum]];
-}
-
 /* Sums of the twin's rows, by bag: the partial ones and hot rows add up to them. */
 static void check_sums(const struct world *w, const struct twin *t,
                        const struct hps_request_step *s, long long step, int m,
@@ -210,8 +196,8 @@ static void check_sums(const struct world *w, const struct twin *t,
             for (int e = 0; e < b.B; e++)
                 for (int c = 0; c < DIM; c++) {
                     double sum = 0;
-                    for (int k = 0; k < nplace_of(lookup, i * b.B + e); k++)
-                        sum += (double)rows[place_of(lookup, i * b.B + e, k) * DIM + c];
+                    for (int k = 0; k < ids_nplace(lookup, i * b.B + e); k++)
+                        sum += (double)rows[ids_place(lookup, i * b.B + e, k) * DIM + c];
                     if (fabs(sum - want[e][c]) > 1e-5 + off[e][c])
                         HPS_DIE("step %lld, slot %d of layer %d, example %d: %.9g, not %.9g", step,
                                 i, j, e, sum, want[e][c]);
@@ -228,9 +214,9 @@ static void add_bag_grads(const struct world *w, const struct hps_request_step *
         for (int j = 0; j < IDS_LAYERS; j++) {
             const struct hps_lookup *lookup = &s->lookup[m * IDS_LAYERS + j];
             for (int sum = 0; sum < lookup->nslot * lookup->B; sum++)
-                for (int k = 0; k < nplace_of(lookup, sum); k++)
+                for (int k = 0; k < ids_nplace(lookup, sum); k++)
                     for (int c = 0; c < DIM; c++)
-                        grad[place_of(lookup, sum, k) * DIM + c] +=
+                        grad[ids_place(lookup, sum, k) * DIM + c] +=
                             push(step, w->me, m, j, sum / lookup->B, sum % lookup->B, c);
         }
 }
@@ -252,25 +238,6 @@ static void add_grads(const struct world *w, const struct hps_request_step *s, l
             hps_mem_free(from);
         }
     }
-}
-
-/* The same, said: of each place's gradient one half stands at its place from the front, the other
- * from behind. */
-static void defer_grads(const struct hps_request_step *s, const float *grad,
-                      struct hps_row_sums *deferred)
-{
-    static float half[2 * IDS_ROWS * DIM];
-    static int start_at[IDS_ROWS + 1], from[2 * IDS_ROWS];
-    int n = s->nrow;
-
-    for (int i = 0; i < n; i++) {
-        from[2 * i] = i;
-        from[2 * i + 1] = 2 * n - 1 - i;
-        start_at[i + 1] = 2 * (i + 1);
-        for (int c = 0; c < DIM; c++)
-            half[i * DIM + c] = half[(2 * n - 1 - i) * DIM + c] = 0.5f * grad[i * DIM + c];
-    }
-    *deferred = (struct hps_row_sums){ half, start_at, from };
 }
 
 static void pull(const struct world *w, const struct twin *t, struct hps_exchange *ps,
@@ -307,7 +274,7 @@ static void step_of(const struct world *w, struct twin *t, struct hps_exchange *
             add_grads(w, s, step, grad);
         hps_row_grad_adds(there);
         if (there->may_defer)
-            defer_grads(s, grad, &there->deferred);
+            ids_defer(s->nrow, DIM, grad, &there->deferred);
         else
             dev.ops->copy_to_device(&dev, there->row, grad, n * sizeof *grad);
         hps_mem_free(grad);
@@ -351,8 +318,18 @@ static void check_count(const struct world *w, const struct hps_exchange *ps)
     }
 }
 
+/* The table's rows, on the host, to free. */
+static float *shard_of(const struct world *w, const struct paged *p, const struct hps_table *table,
+                       size_t bytes)
+{
+    if (!p->store) return copy_of(w, table->row, bytes);
+    float *x = hps_mem_new(1, bytes);
+    paged_read(p, table, x);
+    return x;
+}
+
 /* A run of STEPS steps; returns the shard, on the host. Caller frees. `direct`: members that share
- * memory read requests where they were written. */
+ * memory read requests where they were written; else, on a host, memory has some rows. */
 static float *run(struct world *w, bool direct, size_t *bytes)
 {
     static struct twin twin;
@@ -369,18 +346,27 @@ static float *run(struct world *w, bool direct, size_t *bytes)
     start(w, &twin);
     struct hps_shm *shm =
         hps_shm_new(w->dev.host, HPS_EXCHANGE_BUFFERS + HPS_REQUEST_BUFFERS, dim, w->comm);
-    const struct hps_table_opt opt = { w->me, w->owners > 0 ? w->owners : w->R, &w->opt, 1,
-                                       &hps_tier_device, NULL, HPS_AS_FP32, HPS_AS_FP32 };
+    int owners = w->owners > 0 ? w->owners : w->R;
+    bool some = !direct && w->dev.host;
+    struct paged p = { .slots = some ? paged_slots(hps_cyclic_nlocal(IDS_ROWS, w->me, owners))
+                                     : NULL };
+    const struct hps_table_opt opt = { w->me, owners, &w->opt, 1,
+                                       p.slots ? &hps_tier_file : &hps_tier_device, p.slots,
+                                       HPS_AS_FP32, HPS_AS_FP32 };
     if (hps_table_new(&table, &w->net, 0, &w->dev, &opt) != HPS_OK ||
         hps_request_new(&route, &use, IDS_ROWS, M, &w->dev, shm, w->comm) != HPS_OK ||
         hps_exchange_new(&ps, table, &w->dev, shm, 0, &w->codec, w->comm) != HPS_OK)
         HPS_DIE("no store");
     if (w->in_place && table->nrow > 0) hps_exchange_read_in_place(ps);
-    for (long long step = 0; step < STEPS; step++) {
+    if (p.slots) paged_open(&p, table, (size_t)use.nlayer);
+    for (long long step = -1; step < STEPS; step++) {
+        const struct hps_request_step *s = step < 0 ? NULL : hps_request_take(route);
+        if (s && p.steps) s = hps_paging_take(p.steps, s);
         for (int m = 0; m < M; m++)
-            ids_make(&own[m], &batch[m], step, w->me, m);
-        hps_request_begin(route, reads(w, w->me) ? batch : NULL);
-        const struct hps_request_step *s = hps_request_take(route);
+            ids_make(&own[m], &batch[m], step + 1, w->me, m);
+        if (step + 1 < STEPS) hps_request_begin(route, reads(w, w->me) ? batch : NULL);
+        if (!s) continue;
+        if (step % 3 != 0) paged_look_ahead(&p, route);
         w->dev.ops->stream_wait(&w->dev, HPS_STREAM_COMPUTE, HPS_STREAM_FEED);
         step_of(w, &twin, ps, s, step);
         w->dev.ops->stream_wait(&w->dev, HPS_STREAM_FEED, HPS_STREAM_COMPUTE);
@@ -388,11 +374,13 @@ static float *run(struct world *w, bool direct, size_t *bytes)
     if (w->R > 1 && !w->silent && hps_exchange_bytes(ps) == 0) HPS_DIE("nothing was counted");
     check_count(w, ps);
     *bytes = (size_t)table->nrow * table->stride * sizeof(float);
-    float *shard = copy_of(w, table->row, *bytes);
+    float *shard = shard_of(w, &p, table, *bytes);
+    paged_close(&p);
     hps_exchange_free(ps);
     hps_request_free(route);
     hps_shm_free(shm);
     hps_table_free(table);
+    hps_slots_free(p.slots);
     return shard;
 }
 
@@ -494,6 +482,9 @@ int main(int argc, char **argv)
         }
         w.dev.ops->close(&w.dev);
     }
+    double nread = paged_nread();
+    HPS_MPI(MPI_Allreduce(MPI_IN_PLACE, &nread, 1, MPI_DOUBLE, MPI_SUM, w.comm));
+    if (nread == 0) HPS_DIE("no row was read from a file");
     if (hps_mem_held_bytes() != 0)
         HPS_DIE("%zu bytes are still held", hps_mem_held_bytes());
     return hps_end(HPS_OK);

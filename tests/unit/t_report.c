@@ -87,11 +87,31 @@ static void test_keys(void **state)
     made_is_real(j, "tier_hits", 0.75);
     made_is_real(j, "tier_bytes", 2.5e9);
     assert_int_equal(hps_report_nmessages(j), 0);
+    assert_int_equal(json_array_size(json_object_get(j, "tiers")), 0);
     made_is_real(j, "gpu_joules", 1234);
     made_is_real(j, "other_cores", 1.5);
     made_is_real(j, "predicted_bubble", 1 - 4 * (0.003 + 0.007 / 4) / (2 * step));
     assert_string_equal(hps_report_word(json_object_get(j, "plan"), "format"), "heterps-plan-1");
     assert_int_equal(json_array_size(json_object_get(j, "idle")), 2);
+    json_decref(j);
+    made_run_done(&m);
+}
+
+/* What moved of each request's tables. */
+static void test_tiers(void **state)
+{
+    struct made_run m;
+    (void)state;
+
+    made_run_init(&m, 1, dir);
+    made_tier(&m);
+    json_t *j = made_report(&m, NULL), *one = json_array_get(json_object_get(j, "tiers"), 0);
+    assert_string_equal(hps_report_word(one, "table"), m.table.name);
+    made_is_real(one, "hits", 1.25e12);
+    made_is_real(one, "index_bytes", 6e9);
+    char *table = hps_report_table(j);
+    assert_non_null(strstr(table, "1 % in memory; 1.23e+11 read, 1.11e+11 written, waited"));
+    hps_mem_free(table);
     json_decref(j);
     made_run_done(&m);
 }
@@ -329,6 +349,7 @@ static void test_table_fits(void **state)
     m.facts.layout.was_step = 123456788;
     snprintf(m.plan->instead, HPS_NAME, "%s", m.profile->layer[0].name);
     made_encode_all(&m);
+    made_tier(&m);
     json_t *j = made_report(&m, NULL), *stages = json_object_get(j, "stages");
     for (int s = 0; s < 20; s++)
         json_array_append(stages, json_array_get(stages, 0));
@@ -465,6 +486,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(test_nulls, nothing_held),
         cmocka_unit_test_teardown(test_pace, nothing_held),
         cmocka_unit_test_teardown(test_restart, nothing_held),
+        cmocka_unit_test_teardown(test_tiers, nothing_held),
         cmocka_unit_test_teardown(test_plans, nothing_held),
         cmocka_unit_test_teardown(test_origin, nothing_held),
         cmocka_unit_test_teardown(test_table_fits, nothing_held),

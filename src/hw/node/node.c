@@ -129,13 +129,39 @@ static double read_limit(const char *root, const char *group, const char *file)
     return bytes;
 }
 
-/* The smallest limit of a cgroup and its ancestors. `group` is modified. */
-static double least_limit(double least, const char *root, char *group, const char *file)
+/* The files of a memory group: its limit, what it uses, and the line of those of its pages that
+ * can be dropped. */
+struct group_files {
+    const char *root, *limit, *used, *droppable;
+};
+static const struct group_files version1 = { "/sys/fs/cgroup/memory", "memory.limit_in_bytes",
+                                             "memory.usage_in_bytes", "total_inactive_file" };
+static const struct group_files version2 = { "/sys/fs/cgroup", "memory.max", "memory.current",
+                                             "inactive_file" };
+
+static double used_by(const struct group_files *f, const char *group)
+{
+    char path[1024], line[128];
+    size_t n = strlen(f->droppable);
+    double used = read_limit(f->root, group, f->used);
+
+    snprintf(path, sizeof path, "%s%s/memory.stat", f->root, group);
+    FILE *stat = fopen(path, "r");
+    while (stat && fgets(line, sizeof line, stat))
+        if (strncmp(line, f->droppable, n) == 0 && line[n] == ' ') used -= strtod(line + n, NULL);
+    if (stat) fclose(stat);
+    return used > 0 ? used : 0;
+}
+
+/* The smallest limit of a cgroup and its ancestors, or the least that they have left. `group` is
+ * modified. */
+static double least_limit(double least, const struct group_files *f, char *group, bool left)
 {
     group[strcspn(group, "\n")] = '\0';
     for (;;) {
-        double limit = read_limit(root, group, file);
-        if (limit > 0 && limit < least) least = limit;
+        double limit = read_limit(f->root, group, f->limit);
+        double bytes = limit > 0 && left ? limit - used_by(f, group) : limit;
+        if (limit > 0 && bytes < least) least = bytes > 0 ? bytes : 0;
         char *slash = strrchr(group, '/');
         if (!slash) return least;
         *slash = '\0';
@@ -143,7 +169,7 @@ static double least_limit(double least, const char *root, char *group, const cha
 }
 
 /* /proc/self/cgroup: "0::/path" (version 2), "7:memory:/path" (version 1). */
-static double cgroup_limit(double least)
+static double cgroup_limit(double least, bool left)
 {
     FILE *f = fopen("/proc/self/cgroup", "r");
     char line[512];
@@ -153,9 +179,9 @@ static double cgroup_limit(double least)
         if (!path) continue;
         *path++ = '\0';
         if (kind[1] == '\0')
-            least = least_limit(least, "/sys/fs/cgroup", path, "memory.max");
+            least = least_limit(least, &version2, path, left);
         else if (strstr(kind, "memory"))
-            least = least_limit(least, "/sys/fs/cgroup/memory", path, "memory.limit_in_bytes");
+            least = least_limit(least, &version1, path, left);
     }
     if (f) fclose(f);
     return least;
@@ -166,9 +192,17 @@ static void find_memory(struct hps_node *node)
     char line[512] = "";
 
     if (find_line("/proc/meminfo", "MemTotal", line, sizeof line))
-        node->memory_bytes = cgroup_limit(strtod(line, NULL) * 1024);
+        node->memory_bytes = cgroup_limit(strtod(line, NULL) * 1024, false);
     else
         HPS_SAY_ALL(HPS_DEBUG, "the memory of this host is not known");
+}
+
+double hps_node_free_bytes(void)
+{
+    char line[512] = "";
+
+    if (!find_line("/proc/meminfo", "MemAvailable", line, sizeof line)) return 0;
+    return cgroup_limit(strtod(line, NULL) * 1024, true);
 }
 
 enum hps_status hps_node_probe(struct hps_node *node)

@@ -298,6 +298,13 @@ void hps_request_poll(struct hps_request *r, bool time)
     }
 }
 
+const struct hps_request_step *hps_request_next(const struct hps_request *r)
+{
+    const struct hps_request_slot *t = &r->slot[r->taken % HPS_REQUEST_NSLOT];
+
+    return r->taken < r->begun && t->state == HPS_REQUEST_READY ? &t->step : NULL;
+}
+
 bool hps_request_arrived(struct hps_request *r)
 {
     return advance(r, &r->slot[r->taken % HPS_REQUEST_NSLOT], false);

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "ps/slots.h"
 #include "ps/table.h"
 
 /* Of a shard's chunk, and of what the shards of a table have of the same size. */
@@ -130,14 +131,15 @@ static int take_place(struct hps_snapshot *s)
     return s->n++;
 }
 
-static void keep(struct hps_snapshot *s, long long row)
+/* The old value of a row, which lies in this slot or at its number. */
+static void keep(struct hps_snapshot *s, long long row, int at)
 {
     size_t bytes = s->table->format.bytes;
     long long c = row / s->chunk;
     int k = take_place(s);
 
     *kept_at(s, k) = (struct kept){ (int)(row - c * s->chunk), s->last[c] };
-    memcpy(row_at(s, k), hps_table_memory(s->table) + (size_t)row * bytes, bytes);
+    memcpy(row_at(s, k), hps_table_memory(s->table) + (size_t)at * bytes, bytes);
     s->last[c] = k;
     s->is_kept[row / 8] |= (unsigned char)(1 << row % 8);
 }
@@ -161,9 +163,10 @@ void hps_snapshot_change(struct hps_snapshot *s, size_t n, const int *at)
 
     pthread_mutex_lock(&s->lock);
     for (size_t i = 0; i < n; i++) {
-        while (wanted(s, at[i]) && s->spare < 0 && s->n == s->most)
+        int row = s->table->slots ? hps_slots_row(s->table->slots, at[i]) : at[i];
+        while (wanted(s, row) && s->spare < 0 && s->n == s->most)
             wait_for_reader(s);
-        if (wanted(s, at[i])) keep(s, at[i]);
+        if (wanted(s, row)) keep(s, row, at[i]);
     }
     s->cost_s += hps_now_s() - t0;
 }
@@ -216,6 +219,7 @@ static void put_back(struct hps_snapshot *s, long long c, float *to)
 long long hps_snapshot_take(struct hps_snapshot *s, long long *first, float *to)
 {
     const struct hps_table *t = s->table;
+    enum hps_status st = HPS_OK;
 
     pthread_mutex_lock(&s->lock);
     *first = s->next;
@@ -224,13 +228,13 @@ long long hps_snapshot_take(struct hps_snapshot *s, long long *first, float *to)
         if (s->copy)
             memcpy(to, s->copy + (size_t)*first * t->stride, (size_t)n * t->stride * sizeof *to);
         else
-            hps_table_read(t, *first, n, to);
+            st = t->tier->read(s->table, *first, n, to);
         if (!s->copy) put_back(s, *first / s->chunk, to);
         s->next += n;
         pthread_cond_signal(&s->passed);
     }
     pthread_mutex_unlock(&s->lock);
-    return n > 0 ? n : 0;
+    return st ? -1 : n > 0 ? n : 0;
 }
 
 void hps_snapshot_quit(struct hps_snapshot *s)

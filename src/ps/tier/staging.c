@@ -1,6 +1,7 @@
 /* staging.c - rows of a step to their slots. */
 #include "ps/staging.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -104,6 +105,21 @@ static void grow(struct hps_staging *w, struct turn *t, size_t n)
     w->dev->ops->sync(w->dev);  /* the lists are read before they are written again */
 }
 
+/* The step's rows get slots. They are pinned no longer than that: the device goes through moves and
+ * steps in one order. */
+static void take(struct hps_staging *w, struct turn *t, size_t n, const int *row)
+{
+    struct hps_slots_moves m;
+
+    if (n > (size_t)hps_slots_count(w->slots)) grow(w, t, n);
+    bool taken = hps_slots_take(w->slots, n, row, true, &m);
+    assert(taken);
+    (void)taken;
+    move(w, t, &m);
+    t->step.merged = found(w, &t->merged, n, row);
+    hps_slots_release(w->slots, n, t->merged.host);
+}
+
 const struct hps_request_step *hps_staging_step(struct hps_staging *w,
                                                 const struct hps_request_step *step)
 {
@@ -112,11 +128,8 @@ const struct hps_request_step *hps_staging_step(struct hps_staging *w,
 
     /* COMPUTE has read the lists of this turn */
     w->dev->ops->stream_wait(w->dev, HPS_STREAM_FEED, HPS_STREAM_COMPUTE);
-    if (n > (size_t)hps_slots_count(w->slots)) grow(w, t, n);
-    struct hps_slots_moves m = hps_slots_take(w->slots, n, step->merged_host);
-    move(w, t, &m);
     t->step = *step;
-    t->step.merged = found(w, &t->merged, n, step->merged_host);
+    take(w, t, n, step->merged_host);
     t->step.row = step->row_host == step->merged_host
                       ? t->step.merged
                       : found(w, &t->row, step->nsend_all, step->row_host);

@@ -8,43 +8,42 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/say.h"
+#include "ps/slots.h"
 #include "ps/snapshot.h"
 
 enum { CHUNK = 256 };                   /* blocks that one put carries to a device */
 enum { MANY = 16384 };                  /* rows that are worth another thread      */
 enum { SAMPLE = 16 };                   /* rows of an update whose rounding is measured */
 
-/* How rows of a shard get their initial values. */
-struct start {
-    const struct hps_table *table;
-    const struct hps_net *net;
-    int index;                          /* of the table in the net */
-    struct hps_rule rule;
-    uint64_t seed;
-};
-
-/* One block of local rows, in host memory. */
-static void fill_block(const struct start *s, long long block, float *to)
+/* n rows from the global row `first` on, in host memory. */
+static void start_rows(const struct hps_table *t, long long first, long long n, float *to)
 {
-    const struct hps_table *t = s->table;
-    long long first = (block * t->parts + t->part) * HPS_CYCLIC_BLOCK;
-    long long left = t->shape->rows - first;
-    long long n = left < HPS_CYCLIC_BLOCK ? left : HPS_CYCLIC_BLOCK;
+    const struct hps_table_start *s = &t->start;
 
     hps_net_init_rows(s->net, s->index, s->seed, first, n, to, t->stride);
     for (long long r = 0; r < n; r++, to += t->stride)
         hps_opt_init_states(&s->rule, (size_t)t->dim, to, to + t->dim);
 }
 
+/* One block of local rows, in host memory. */
+static void fill_block(const struct hps_table *t, long long block, float *to)
+{
+    long long first = (block * t->parts + t->part) * HPS_CYCLIC_BLOCK;
+    long long left = t->shape->rows - first;
+    long long n = left < HPS_CYCLIC_BLOCK ? left : HPS_CYCLIC_BLOCK;
+
+    start_rows(t, first, n, to);
+}
+
 /* Blocks from `first` on, in host memory, by all threads: each page is then near a thread that
  * works on it. */
-static void fill_blocks(const struct start *s, long long first, long long n, float *to)
+static void fill_blocks(const struct hps_table *t, long long first, long long n, float *to)
 {
 #ifdef _OPENMP
-#pragma omp parallel for schedule(static) num_threads(s->table->dev->nthread)
+#pragma omp parallel for schedule(static) num_threads(t->dev->nthread)
 #endif
     for (long long b = 0; b < n; b++)
-        fill_block(s, first + b, to + (size_t)b * HPS_CYCLIC_BLOCK * s->table->stride);
+        fill_block(t, first + b, to + (size_t)b * HPS_CYCLIC_BLOCK * t->stride);
 }
 
 /* Random bits for the rounding of a local row, in the update of that number; 0: its start. */
@@ -56,7 +55,7 @@ static uint32_t row_key(const struct hps_table *t, uint64_t update_key, long lon
 }
 
 /* The rows' start, rounded. */
-static void fill_encoded(const struct start *s, struct hps_table *t)
+static void fill_encoded(struct hps_table *t)
 {
     uint64_t key = hps_rng_sub(t->key, 0);
     long long nblock = (t->nrow + HPS_CYCLIC_BLOCK - 1) / HPS_CYCLIC_BLOCK;
@@ -73,7 +72,7 @@ static void fill_encoded(const struct start *s, struct hps_table *t)
             long long first = b * HPS_CYCLIC_BLOCK, left = t->nrow - first;
             uint32_t keys[HPS_CYCLIC_BLOCK];
             size_t n = left < HPS_CYCLIC_BLOCK ? (size_t)left : HPS_CYCLIC_BLOCK;
-            fill_block(s, b, x);
+            fill_block(t, b, x);
             for (size_t r = 0; r < n; r++)
                 keys[r] = row_key(t, key, first + (long long)r);
             hps_row_encode(&t->format, n, x, keys, t->encoded + (size_t)first * t->format.bytes);
@@ -82,24 +81,32 @@ static void fill_encoded(const struct start *s, struct hps_table *t)
     }
 }
 
-static void fill(const struct start *s, struct hps_table *t)
+void hps_table_make(const struct hps_table *t, int row, float *x, unsigned char *to)
+{
+    uint32_t key = row_key(t, hps_rng_sub(t->key, 0), row);
+
+    start_rows(t, hps_cyclic_global(row, t->part, t->parts), 1, x);
+    hps_row_encode(&t->format, 1, x, &key, to);
+}
+
+static void fill(struct hps_table *t)
 {
     size_t size = HPS_CYCLIC_BLOCK * t->stride, all = (size_t)t->nrow * t->stride;
     long long nblock = (t->nrow + HPS_CYCLIC_BLOCK - 1) / HPS_CYCLIC_BLOCK;
     float *host = t->tier->host(t), *buffer;
 
     if (t->encoded) {
-        fill_encoded(s, t);
+        fill_encoded(t);
         return;
     }
     if (host) {
-        fill_blocks(s, 0, nblock, host);
+        fill_blocks(t, 0, nblock, host);
         return;
     }
     buffer = hps_mem_new(CHUNK * size, sizeof *buffer);
     for (long long first = 0; first < nblock; first += CHUNK) {
         size_t at = (size_t)first * size, max = CHUNK * size;
-        fill_blocks(s, first, nblock - first < CHUNK ? nblock - first : CHUNK, buffer);
+        fill_blocks(t, first, nblock - first < CHUNK ? nblock - first : CHUNK, buffer);
         t->dev->ops->copy_to_device(t->dev, t->row + at, buffer,
                                     (all - at < max ? all - at : max) * sizeof *buffer);
         t->dev->ops->sync(t->dev);
@@ -113,9 +120,11 @@ enum hps_status hps_table_new(struct hps_table **out, const struct hps_net *net,
     const struct hps_table_shape *shape = &net->table[index];
     long long nrow = hps_cyclic_nlocal(shape->rows, opt->part, opt->parts);
     struct hps_rule rule = hps_opt_rule(opt->train, &shape->override, hps_update_of(0, 1));
+    bool made_on_demand = opt->tier == &hps_tier_file;
     struct hps_table *t;
 
-    assert(0 <= opt->part && 0 < opt->parts && !opt->tier->fetch == !opt->slots);
+    assert(0 <= opt->part && 0 < opt->parts);
+    assert((opt->tier->fetch || made_on_demand) == (opt->slots != NULL));
     *out = NULL;
     if (nrow > INT_MAX) {
         HPS_SAY_ALL(HPS_ERROR,
@@ -132,11 +141,12 @@ enum hps_status hps_table_new(struct hps_table **out, const struct hps_net *net,
     *t = (struct hps_table){ .shape = shape, .part = opt->part, .parts = opt->parts, .nrow = nrow,
                              .dim = shape->dim, .stride = stride,
                              .dev = dev, .tier = opt->tier, .slots = opt->slots,
+                             .start = { net, index, rule, opt->seed },
                              .format = format,
                              .key = hps_rng_sub(hps_rng_key(opt->seed, "rounding of rows"),
                                                 (uint64_t)index) };
     t->tier->alloc(t);
-    fill(&(struct start){ t, net, index, rule, opt->seed }, t);
+    if (!made_on_demand) fill(t);
     *out = t;
     return HPS_OK;
 }
@@ -260,7 +270,7 @@ static void apply_encoded(struct hps_table *t, const struct hps_rule *rule, size
 #pragma omp parallel for schedule(static) num_threads(t->dev->nthread) if (n > MANY)
 #endif
     for (size_t i = 0; i < n; i++)
-        t->row_key[i] = row_key(t, key, at[i]);
+        t->row_key[i] = row_key(t, key, t->slots ? hps_slots_row(t->slots, at[i]) : at[i]);
     rows.key = t->row_key;
     size_t nsample = update_sample(t, rule, n, at, grad);
     t->dev->ops->rows->apply_encoded(t->dev, rule, rows, grad);

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-static const struct hps_tier_ops *const all[] = { &hps_tier_device, &hps_tier_host };
+static const struct hps_tier_ops *const all[] = { &hps_tier_device, &hps_tier_host,
+                                                &hps_tier_file };
 
 const struct hps_tier_ops *hps_tier_find(const char *name)
 {

@@ -38,6 +38,12 @@ static void copy(struct hps_table *t, float *to)
         t->dev->ops->copy_to_host(t->dev, to, t->row, bytes_of(t));
 }
 
+static enum hps_status read_rows(struct hps_table *t, long long first, long long n, float *x)
+{
+    hps_table_read(t, first, n, x);
+    return HPS_OK;
+}
+
 static void set(struct hps_table *t, long long first, long long n, const float *x)
 {
     if (t->dev->host)
@@ -48,5 +54,6 @@ static void set(struct hps_table *t, long long first, long long n, const float *
 }
 
 const struct hps_tier_ops hps_tier_device = {
-    .name = "device", .alloc = alloc_rows, .free = free_rows, .host = host, .copy = copy, .set = set
+    .name = "device", .alloc = alloc_rows, .free = free_rows, .host = host, .read = read_rows,
+    .copy = copy, .set = set
 };

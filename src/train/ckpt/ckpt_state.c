@@ -353,5 +353,5 @@ enum hps_status hps_ckpt_state_get(struct hps_h5 *h, struct hps_step *s, MPI_Com
     st = hps_agree(world, st);
     for (int t = 0; !st && t < s->net->ntable; t++)
         st = get_table(h, s, t, world);
-    return st;
+    return st ? st : hps_agree(world, hps_ps_status(s->ps));
 }

@@ -26,6 +26,17 @@ static bool fail(struct out *o, const char *what)
     return false;
 }
 
+/* The next rows of a snapshot; false: there are no more, or they cannot be read. */
+static bool take(struct out *o, const struct hps_ckpt_item *it, float *x, long long *first,
+                 long long *n)
+{
+    *n = hps_snapshot_take(it->snapshot, first, x);
+    if (*n >= 0) return *n > 0;
+    o->end->status = HPS_OUTPUT;
+    snprintf(o->end->why, sizeof o->end->why, "%s: rows of %s cannot be read", o->w->path, it->of);
+    return false;
+}
+
 static bool judge(struct out *o, const struct hps_ckpt_item *it, const float *x, size_t n)
 {
     if (hps_first_not_finite(x, n) == n) return true;
@@ -91,26 +102,27 @@ static bool put_table(struct out *o, struct hps_ckpt_item *it)
 {
     size_t stride = hps_snapshot_shard(it->snapshot).stride;
     float *x = hps_mem_new((size_t)hps_snapshot_chunk(it->snapshot) * stride, sizeof *x);
-    long long first, n;
+    long long first, n = 0;
     bool good = true;
 
-    while (good && (n = hps_snapshot_take(it->snapshot, &first, x)) > 0) {
+    while (good && take(o, it, x, &first, &n)) {
         size_t bytes = (size_t)n * stride * sizeof *x;
         uint64_t at = offset_of(it, first / HPS_CYCLIC_BLOCK);
         good = judge(o, it, x, (size_t)n * stride) && put_blocks(o, it, first, n, x, false) &&
                put(o, x, bytes, at);
     }
     hps_mem_free(x);
-    return good;
+    return good && n == 0;
 }
 
 /* Take this rank's next rows of a shared table. */
 static bool take_chunk(struct out *o, const struct hps_gather_job *job)
 {
     struct hps_ckpt_item *it = job->item;
-    long long first, n = hps_snapshot_take(it->snapshot, &first, job->x);
+    long long first, n;
 
-    return n == job->rows && judge(o, it, job->x, (size_t)(n * it->width)) &&
+    return take(o, it, job->x, &first, &n) && n == job->rows &&
+           judge(o, it, job->x, (size_t)(n * it->width)) &&
            put_blocks(o, it, first, n, job->x, job->alone);
 }
 

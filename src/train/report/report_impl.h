@@ -76,6 +76,12 @@ void hps_report_put_messages(json_t *report, const struct hps_report_input *fact
 void hps_report_table_messages(struct hps_page *table, const json_t *report);
 int hps_report_nmessages(const json_t *report);
 
+/* Its `tiers`, one for each request's tables of which memory has some rows; the line of the table,
+ * of those whose rows moved most, and whether there is one. */
+void hps_report_put_tiers(json_t *report, const struct hps_report_input *facts);
+void hps_report_table_tiers(struct hps_page *table, const json_t *report);
+bool hps_report_has_tiers(const json_t *report);
+
 /* Build JSON: values are owned by the object; a real that is not finite becomes null; a word goes
  * through hps_json_word, since hosts and models may not be UTF-8. */
 void hps_report_put(json_t *object, const char *key, json_t *value);

@@ -396,6 +396,7 @@ json_t *hps_report_json(const struct hps_report_input *f, const struct hps_repor
     hps_report_put_rows(j, f);
     hps_report_put_real(j, "tier_hits", f->traffic.tier_hits);
     hps_report_put_real(j, "tier_bytes", f->traffic.tier_bytes);
+    hps_report_put_tiers(j, f);
     hps_report_put_real(j, "gpu_joules", f->traffic.gpu_joules);
     hps_report_put_real(j, "other_cores", f->other.cores);
     hps_report_put_word(j, "other_host", isnan(f->other.cores)

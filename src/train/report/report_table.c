@@ -197,7 +197,7 @@ static void promises(struct hps_page *t, const json_t *r)
         hps_page_add(t, "%22s\n", "last: 1F1B's, equal");
     }
     if (!isnan(hits)) {
-        hps_page_add(t, "%-24s", "rows in GPU memory");
+        hps_page_add(t, "%-24s", "rows in fast memory");
         share(t, hits, 15);
         hps_page_add(t, ", and %.3g GB moved\n", 1e-9 * hps_report_real(r, "tier_bytes"));
     }
@@ -263,7 +263,7 @@ static void layers(struct hps_page *t, const json_t *r)
     size_t n, at = 0;
     const json_t *list = list_of(r, "layers", &n);
     double under = INFINITY;
-    int most = MAX_LAYERS - has_cache(r) - hps_report_nmessages(r);
+    int most = MAX_LAYERS - has_cache(r) - hps_report_nmessages(r) - hps_report_has_tiers(r);
 
     for (int k = 0; k < most; k++) {
         at = next_layer(list, n, under, at);
@@ -314,6 +314,7 @@ char *hps_report_table(const json_t *report)
     promises(&t, report);
     hps_report_table_async(&t, report);
     hps_report_table_messages(&t, report);
+    hps_report_table_tiers(&t, report);
     regions(&t, report);
     layers(&t, report);
     quality(&t, report);

@@ -1,0 +1,172 @@
+/* ps_tiers.c - which rows a rank has memory for, and where the others are.
+ *
+ * Of a GPU's memory each table gets the same share of its rows. Of a host's memory small tables get
+ * all that they need, since steps need most of their rows; the large ones share what is left. */
+#include <limits.h>
+#include <math.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/say.h"
+#include "ps/ps_impl.h"
+
+/* My rows of a group of tables: their number, and the bytes of a row of all its tables together. */
+struct shard {
+    double rows, row_bytes;
+};
+
+static struct shard shard_of(const struct hps_ps *s, int g, const struct hps_ps_opt *opt)
+{
+    struct shard shard = { 0, 0 };
+
+    for (int i = 0; i < s->ntable; i++) {
+        const struct hps_table_shape *shape = &s->net->table[s->table[i].index];
+        struct hps_ps_owner o = hps_ps_owner_of(s, &s->table[i]);
+        if (s->table[i].group != g) continue;
+        shard.rows = (double)hps_cyclic_nlocal(shape->rows, o.part, o.parts);
+        shard.row_bytes += (double)hps_storage_row_format(opt->storage, shape, opt->train).bytes;
+    }
+    return shard;
+}
+
+/* ---- GPUs ---- */
+
+/* A device without memory for all of its rows keeps the same share of each table there. */
+static void divide_gpu(struct hps_ps *s, const struct shard *shard, double bytes)
+{
+    double all = 0;
+
+    for (int g = 0; g < s->ngroup; g++)
+        all += shard[g].rows * shard[g].row_bytes;
+    for (int g = 0; g < s->ngroup && all > bytes; g++) {
+        double rows = shard[g].rows, slots = floor(bytes / all * rows);
+        if (rows <= 0 || rows > INT_MAX) continue;
+        s->group[g].tier = hps_tier_find("host");
+        s->group[g].slots = hps_slots_new((int)rows, slots < 1 ? 1 : (int)slots);
+    }
+}
+
+static enum hps_status refuse_gpu(const struct hps_ps *s, const struct shard *shard)
+{
+    for (int i = 0; i < s->ntable; i++) {
+        if (shard[s->table[i].group].rows == 0) continue;
+        HPS_SAY_ALL(HPS_ERROR, "storage.file: this rank has rows of table '%s' and a GPU; files "
+                    "are for ranks on CPUs", s->net->table[s->table[i].index].name);
+        return HPS_DECK;
+    }
+    return HPS_OK;
+}
+
+/* ---- hosts ---- */
+
+/* Which groups have all of their rows in memory: those that need no more than an equal part of what
+ * the others leave. Returns the bytes that are left to the rest. */
+static double place_small(int n, const struct shard *shard, double bytes, bool *all)
+{
+    for (int left = n, before = 0; left > 0 && left != before;) {
+        double part = bytes / left;
+        before = left;
+        for (int g = 0; g < n; g++) {
+            double need = shard[g].rows * shard[g].row_bytes;
+            if (all[g] || need > part) continue;
+            all[g] = true;
+            bytes -= need;
+            left--;
+        }
+    }
+    return bytes;
+}
+
+/* The share of its rows for which each of the other groups has slots, beside the index of all its
+ * rows. */
+static double share_of(int n, const struct shard *shard, double bytes, const bool *all)
+{
+    double index = 0, slots = 0;
+
+    for (int g = 0; g < n; g++) {
+        if (all[g]) continue;
+        index += shard[g].rows * (double)hps_row_store_row_bytes();
+        slots += shard[g].rows * (shard[g].row_bytes + (double)hps_row_store_slot_bytes());
+    }
+    return slots > 0 ? (bytes - index) / slots : 1;
+}
+
+static enum hps_status refuse_share(const struct shard *shard, int n, double bytes)
+{
+    double all = 0;
+
+    for (int g = 0; g < n; g++)
+        all += shard[g].rows * (shard[g].row_bytes + (double)hps_row_store_row_bytes());
+    HPS_SAY_ALL(HPS_ERROR, "storage.host_memory: %.0f bytes are not enough for the index of this "
+                "rank's rows, which have %.0f bytes", bytes, all);
+    return HPS_DECK;
+}
+
+static enum hps_status divide_host(struct hps_ps *s, const struct shard *shard, double bytes)
+{
+    bool *all = hps_mem_new((size_t)s->ngroup, sizeof *all);
+    double left = place_small(s->ngroup, shard, bytes, all);
+    double share = share_of(s->ngroup, shard, left, all);
+    enum hps_status st = share > 0 ? HPS_OK : refuse_share(shard, s->ngroup, bytes);
+
+    for (int g = 0; !st && g < s->ngroup; g++) {
+        double rows = shard[g].rows, slots = floor(share * rows);
+        if (all[g] || rows <= 0 || rows > INT_MAX || slots >= rows) continue;
+        s->group[g].tier = hps_tier_find("file");
+        s->group[g].slots = hps_slots_new((int)rows, slots < 1 ? 1 : (int)slots);
+    }
+    hps_mem_free(all);
+    return st;
+}
+
+/* ---- both ---- */
+
+enum hps_status hps_ps_make_tiers(struct hps_ps *s, const struct hps_ps_opt *opt)
+{
+    const struct hps_storage_opt *storage = opt->storage;
+    struct shard *shard = hps_mem_new((size_t)s->ngroup, sizeof *shard);
+    double bytes = storage->host_memory;
+    enum hps_status st = HPS_OK;
+
+    for (int g = 0; g < s->ngroup; g++) {
+        shard[g] = shard_of(s, g, opt);
+        s->group[g].tier = hps_tier_find("device");
+    }
+    if (!s->dev->host && storage->gpu_memory > 0) divide_gpu(s, shard, storage->gpu_memory);
+    if (s->dev->host && bytes > 0) st = divide_host(s, shard, bytes);
+    if (!s->dev->host && bytes > 0) st = refuse_gpu(s, shard);
+    hps_mem_free(shard);
+    return st;
+}
+
+static enum hps_status make_store(struct hps_ps *s, struct hps_ps_group *g, int n,
+                                  struct hps_table *const *table, const struct hps_ps_opt *opt)
+{
+    uint64_t key = hps_rng_key(opt->seed, "rows in a file");
+    struct hps_row_store_opt o = { n, table, g->slots, opt->storage->file,
+                                   hps_rng_sub(key, (uint64_t)getpid()) };
+    enum hps_status st = hps_row_store_new(&g->store, &o);
+
+    if (!st) g->paging = hps_paging_new(g->store, s->dev, table[0]->shape->name);
+    return st;
+}
+
+enum hps_status hps_ps_make_paging(struct hps_ps *s, const struct hps_ps_opt *opt)
+{
+    struct hps_table **table = hps_mem_new((size_t)s->ntable, sizeof(struct hps_table *));
+    enum hps_status st = HPS_OK;
+
+    for (int k = 0; !st && k < s->ngroup; k++) {
+        struct hps_ps_group *g = &s->group[k];
+        int n = 0;
+        for (int i = 0; i < s->ntable; i++)
+            if (s->table[i].group == k) table[n++] = s->table[i].table;
+        if (g->slots && !s->dev->host)
+            g->staging = hps_staging_new(g->slots, n, table, s->dev);
+        else if (g->slots)
+            st = make_store(s, g, n, table, opt);
+    }
+    hps_mem_free(table);
+    return st;
+}

@@ -1,0 +1,142 @@
+#!/bin/sh
+# Tables of which memory has a quarter of the rows or less: losses, evaluation and every row of the
+# checkpoint are bit for bit those of tables that are all in memory, on any number of ranks, in any
+# form in which rows are kept, read and updated, with servers and stages. A run goes on from a
+# checkpoint with another memory, from all and to all. What cannot be is refused, by name.
+. "${srcdir:?}/tests/lib/lib.sh"
+. "$srcdir/tests/lib/data.sh"
+
+bags 60
+sed 's/buckets: \[700, 700, 700, 40\]/buckets: [20000, 20000, 20000, 400]/; s/bags\.h5/wide.h5/g' \
+    bags.yaml >wide.yaml
+expect 0 '' heterps generate wide.yaml --rows 600 --output wide.h5
+mkdir disk
+
+# run NAME RANKS "CUTS" "UNITS" ARGUMENT...
+run() {
+    name=$1 n=$2
+    plan_file 8 "$3" "$4" >plan.json
+    shift 4
+    expect 0 '' ranks "$n" train wide.yaml --set schedule.method=file \
+        --set schedule.plan=plan.json --set "run.directory=$name" --set run.threads=1 \
+        --set train.steps=25 --set checkpoint.keep=9 "$@"
+}
+# rows NAME STEP: checksums of all rows of a checkpoint
+rows() {
+    for table in rows ones one; do
+        h5dump -a "/tables/$table/rows/checksum" "$1/checkpoint/step_$(printf %09d "$2").h5" |
+            grep '(0)'
+    done
+}
+# equals NAME OTHER: they ended with the same bits
+equals() {
+    for key in train_loss test_loss auc; do
+        equal "$(number "$1/report.json" $key)" "$(number "$2/report.json" $key)"
+    done
+    equal "$(rows "$1" 25)" "$(rows "$2" 25)"
+}
+# paged NAME: rows were read from its file, and written to it
+paged() {
+    sed -n '/^ "tiers": \[/,/^ \]/p' "$1/report.json" |
+        awk '$1 == "\"read\":" { r += $2 } $1 == "\"written\":" { w += $2 }
+            END { exit !(r > 0 && w > 0) }' || fail "$1: nothing was read or written"
+}
+# both BYTES RANKS "CUTS" "UNITS" ARGUMENT...: in all memory and in so much
+both() {
+    bytes=$1
+    shift
+    rm -rf all some
+    run all "$@"
+    run some "$@" --set "storage.host_memory=$bytes" --set storage.file=disk
+    equals some all
+    paged some
+}
+
+for n in 1 2 3 4; do
+    echo "-- $n ranks"
+    both $((300000 / n)) $n '' $n
+done
+grep -q '^rows of rows: .* % in memory; .* read, .* written, waited .* s' out ||
+    fail 'the table does not say what moved'
+[ -z "$(ls disk)" ] || fail 'files are left'
+
+echo '-- rules, codecs, forms'
+both 260000 1 '' 1 --set train.optimizer=adam
+both 190000 2 '' 2 --set train.optimizer=adam --set train.clip=0.1 --set data.microbatches=5
+both 110000 2 '' 2 --set train.table_optimizer=row_adagrad
+both 190000 1 '' 1 --set train.table_optimizer=sgd
+both 190000 1 '' 1 --set storage.rows=int8
+both 90000 3 '' 3 --set storage.rows=bf16 --set storage.states=bf16
+sums='--set model.ids.exchange=bags --set model.wide.exchange=bags'
+# shellcheck disable=SC2086 # words
+{
+    both 380000 1 '' 1 $sums
+    both 190000 2 '' 2 $sums
+    both 90000 3 '' 3 $sums --set storage.rows=fp16
+}
+HETERPS_SHARED_MEMORY=0
+export HETERPS_SHARED_MEMORY
+both 150000 2 '' 2
+unset HETERPS_SHARED_MEMORY
+
+echo '-- stages, servers'
+both 150000 3 1 '2 1'
+both 300000 3 '' 2 --set storage.servers=1
+both 150000 4 '' 2 --set storage.servers=2 --set train.clip=0.1
+
+echo '-- checkpoints and evaluations on the way'
+both 150000 2 '' 2 --set checkpoint.interval_steps=4 --set train.eval_interval_steps=5
+for step in 4 12 20; do
+    equal "$(rows some $step)" "$(rows all $step)"
+done
+
+echo '-- a run goes on with other memory'
+part='--set storage.file=disk --set storage.host_memory'
+# shellcheck disable=SC2086 # words
+{
+    rm -rf on
+    run on 2 '' 2 --set train.steps=8 $part=150000
+    run on 2 '' 2 --set train.steps=16
+    run on 2 '' 2 $part=110000
+    equals on all
+    rm -rf on
+    run on 1 '' 1 --set train.steps=8
+    run on 3 '' 3 --set train.steps=16 $part=90000
+    run on 2 '' 2 --set storage.rows=bf16 $part=100000
+    cp -r on other && rm -rf on
+    run on 1 '' 1 --set train.steps=8
+    run on 3 '' 3 --set train.steps=16
+    run on 2 '' 2 --set storage.rows=bf16
+    equals on other
+}
+
+echo '-- refused'
+# no CODE PATTERN ARGUMENT...
+no() {
+    code=$1 pattern=$2
+    shift 2
+    rm -rf none
+    expect "$code" "$pattern" ranks 2 train wide.yaml --set run.directory=none "$@"
+}
+no 65 'storage.host_memory.*given together' --set storage.host_memory=100000
+no 65 'storage.file.*given together' --set storage.file=disk
+no 65 'storage.host_memory=much' --set storage.host_memory=much --set storage.file=disk
+# shellcheck disable=SC2086 # words
+{
+    no 65 'a step needs [0-9]* rows of table .rows. at this rank, there is room for' \
+        --set data.batch=300 $part=120000
+    no 65 'not enough for the index' $part=1000
+    no 65 'storage.file is for bsp, not for asp' --set train.synchronization=asp \
+        --set storage.servers=1 $part=100000
+}
+no 73 'storage.file: nowhere: No such file' --set storage.host_memory=1e5 --set storage.file=nowhere
+no 73 'storage.file: wide.h5: Not a dir' --set storage.host_memory=1e5 --set storage.file=wide.h5
+[ "$(grep -c 'error: ' err)" -eq 1 ] || fail 'not one error'
+
+echo '-- what a check says'
+# shellcheck disable=SC2086 # words
+expect 0 '' ranks 2 train wide.yaml --check $part=150000
+shows '^rows: each of the 2 units of stage 0 has .* GB: 0.00015 in memory, .* in a file'
+expect 0 'storage.host_memory: auto is .* GB of each rank' ranks 2 train wide.yaml --check \
+    --set storage.host_memory=auto --set storage.file=disk
+verdict

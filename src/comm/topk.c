@@ -5,7 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-
 /* The bits of a magnitude are ordered as it is: three digits from the upper one to the lower. */
 enum { DIGIT = 11, UPPER_DIGIT = 31 - 2 * DIGIT, WORD = 32 };
 #define MAGNITUDE 0x7fffffffu

@@ -63,6 +63,7 @@ enum hps_status hps_row_store_new(struct hps_row_store **out, const struct hps_r
         s->table[i] = opt->table[i];
         s->at[i] = s->row_bytes;
         s->row_bytes += opt->table[i]->format.bytes;
+        if (opt->table[i]->stride > s->max_stride) s->max_stride = opt->table[i]->stride;
     }
     s->chunk = CHUNK / s->row_bytes + 1;
     s->record = hps_mem_new(s->chunk, s->row_bytes);
@@ -161,17 +162,12 @@ static void write_listed(struct hps_row_store *s)
 /* What is in no file is made, by all threads. */
 static void make(struct hps_row_store *s)
 {
-    const struct hps_table *first = s->table[0];
-    size_t stride = 0;
-
-    for (int i = 0; i < s->ntable; i++)
-        stride = s->table[i]->stride > stride ? s->table[i]->stride : stride;
     s->made += (double)s->list.n;
 #ifdef _OPENMP
-#pragma omp parallel num_threads(first->dev->nthread)
+#pragma omp parallel num_threads(s->table[0]->dev->nthread)
 #endif
     {
-        float *x = hps_mem_new(stride, sizeof *x);
+        float *x = hps_mem_new(s->max_stride, sizeof *x);
 #ifdef _OPENMP
 #pragma omp for schedule(static)
 #endif
@@ -181,7 +177,6 @@ static void make(struct hps_row_store *s)
                                hps_row_store_slot(s->table[i], s->list.slot[k]));
         hps_mem_free(x);
     }
-    (void)first;
 }
 
 static void begin_reads(struct hps_row_store *s, const struct hps_slots_moves *m)

@@ -24,6 +24,7 @@ struct hps_row_store {
     int ntable;
     struct hps_table **table;           /* (ntable)                                               */
     size_t *at, row_bytes;              /* (ntable) where each begins in a record; of a record    */
+    size_t max_stride;                  /* floats of a decoded row of any of them                 */
     struct hps_slots *slots;
     struct hps_row_log *log;
     pthread_mutex_t lock;               /* of all that follows, and of the slots                  */

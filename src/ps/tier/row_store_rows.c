@@ -20,13 +20,10 @@ struct band {
 static struct band *band_new(struct hps_row_store *s)
 {
     struct band *b = hps_mem_new(1, sizeof *b);
-    size_t stride = 0;
 
-    for (int i = 0; i < s->ntable; i++)
-        stride = s->table[i]->stride > stride ? s->table[i]->stride : stride;
     b->store = s;
     b->record = hps_mem_new(2 * BAND + 1, s->row_bytes);
-    b->x = hps_mem_new(stride, sizeof *b->x);
+    b->x = hps_mem_new(s->max_stride, sizeof *b->x);
     return b;
 }
 

@@ -75,11 +75,7 @@ if wants census; then
     learn_all census
 fi
 if [ "$ratings" ] && wants movielens; then
-    ln -s "$ratings" ml
-    csv=ratings.csv
-    [ -f ml/$csv ] || csv=ratings.csv.gz
-    said build/heterps import csv --schema inputs/movielens.schema.yaml \
-        --output data/movielens_train.h5 --test-output data/movielens_test.h5 ml/$csv
+    import_movielens "$ratings"
     learn_all movielens
 fi
 for deck in ctrdnn dlrm; do

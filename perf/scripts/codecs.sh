@@ -111,11 +111,7 @@ mkdir -p data
 header network what 'bytes of rows' 'of encoded messages' 'of all sent' 'examples/s' 'times fp32' 'test AUC' \
     'AUC less that of fp32' 'standard error'
 if wants movielens; then
-    ln -s "$ratings" ml
-    csv=ratings.csv
-    [ -f ml/$csv ] || csv=ratings.csv.gz
-    said build/heterps import csv --schema inputs/movielens.schema.yaml \
-        --output data/movielens_train.h5 --test-output data/movielens_test.h5 ml/$csv
+    import_movielens "$ratings"
     learn_all movielens
 fi
 for deck in ctrdnn dlrm; do

@@ -58,6 +58,16 @@ import_census() {
         --output data/census_train.h5 --test-output data/census_test.h5 inputs/census/adult.csv.gz
 }
 
+# import_movielens FOLDER: it has ratings.csv or ratings.csv.gz, and movies beside
+import_movielens() {
+    mkdir -p data
+    ln -s "$1" ml
+    csv=ratings.csv
+    [ -f ml/$csv ] || csv=ratings.csv.gz
+    said build/heterps import csv --schema inputs/movielens.schema.yaml \
+        --output data/movielens_train.h5 --test-output data/movielens_test.h5 ml/$csv
+}
+
 # machine: on what, in one line
 machine() {
     cpu=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1)

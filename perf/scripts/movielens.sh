@@ -15,7 +15,6 @@ $python -c 'import h5py, numpy' 2>err || give_up "$python has no h5py or no nump
 ratings=ratings.csv
 [ -f "$from/$ratings" ] || ratings=ratings.csv.gz
 [ -f "$from/$ratings" ] || give_up "no ratings.csv in $from"
-ln -s "$from" ml
 
 # result NAME WHAT: the row of the run in runs/NAME
 result() {
@@ -25,9 +24,7 @@ result() {
 }
 
 title 'MovieLens latest-small: rating of 4 and more, tested on the last fifth by time'
-mkdir data
-said build/heterps import csv --schema inputs/movielens.schema.yaml \
-    --output data/movielens_train.h5 --test-output data/movielens_test.h5 ml/$ratings
+import_movielens "$from"
 header what 'test AUC' 'log loss' 'training, s'
 said mpirun -n 2 build/heterps train inputs/movielens.yaml
 result movielens 'inputs/movielens.yaml'

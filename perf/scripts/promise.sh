@@ -232,9 +232,7 @@ said build/heterps generate inputs/dlrm.yaml --rows 100000 --output data/dlrm_tr
 said build/heterps generate inputs/din.yaml --rows 100000 --output data/din_train.h5
 said build/heterps generate inputs/bags.yaml --rows 16384 --output data/bags_train.h5
 if [ -n "$movielens" ]; then
-    said build/heterps import csv --schema inputs/movielens.schema.yaml \
-        --output data/movielens_train.h5 --test-output data/movielens_test.h5 \
-        "$movielens/ratings.csv"
+    import_movielens "$movielens"
 else
     plans=$(echo "$plans" | grep -v '^movielens')
 fi

@@ -58,11 +58,7 @@ header network 'ranks' 'first loss' 'last loss, PyTorch' 'ours from it' 'worst o
     'rounding alone' 'test loss, PyTorch' 'ours from it' 'rounding alone'
 
 if [ -n "$ratings" ]; then
-    ln -s "$ratings" ml
-    csv=ratings.csv
-    [ -f ml/$csv ] || csv=ratings.csv.gz
-    said build/heterps import csv --schema inputs/movielens.schema.yaml \
-        --output data/movielens_train.h5 --test-output data/movielens_test.h5 ml/$csv
+    import_movielens "$ratings"
     set -- --set model.drop.rate=0
     beside 'movielens, adagrad' movielens movielens 1 "$@"
     beside 'movielens, adagrad from 0.1' movielens movielens 2 "$@" \

@@ -124,9 +124,7 @@ said build/heterps generate inputs/ctrdnn.yaml --rows 40000 --output data/ctrdnn
 said build/heterps generate inputs/dlrm.yaml --rows 32768 --output data/dlrm_train.h5
 said build/heterps generate inputs/din.yaml --rows 32768 --output data/din_train.h5
 if [ -n "$movielens" ]; then
-    said build/heterps import csv --schema inputs/movielens.schema.yaml \
-        --output data/movielens_train.h5 --test-output data/movielens_test.h5 \
-        "$movielens/ratings.csv"
+    import_movielens "$movielens"
 else
     problems=$(echo "$problems" | grep -v '^movielens')
 fi

@@ -122,11 +122,7 @@ one_network() {
     census) [ -f data/census_test.h5 ] || import_census ;;
     movielens)
         [ "$ratings" ] || give_up 'movielens needs the folder of its ratings'
-        ln -s "$ratings" ml
-        csv=ratings.csv
-        [ -f ml/$csv ] || csv=ratings.csv.gz
-        said build/heterps import csv --schema inputs/movielens.schema.yaml \
-            --output data/movielens_train.h5 --test-output data/movielens_test.h5 ml/$csv
+        import_movielens "$ratings"
         ;;
     ctrdnn)
         batch=100

@@ -1,7 +1,7 @@
 /* info_impl.h - prints the content of a file, and collects it as JSON ("heterps-info-1"; of several
  * files "heterps-infos-1": {"format", "files": [...]}). */
-#ifndef HPS_APP_INFO_IMPL_H
-#define HPS_APP_INFO_IMPL_H
+#ifndef HPS_APP_INFO_INFO_IMPL_H
+#define HPS_APP_INFO_INFO_IMPL_H
 
 #include <jansson.h>
 #include <stdbool.h>

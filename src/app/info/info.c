@@ -1,5 +1,5 @@
 /* info.c - the verb `info`: prints the content of a file of this program. */
-#include "app/info_impl.h"
+#include "app/info/info_impl.h"
 
 #include <fcntl.h>
 #include <string.h>

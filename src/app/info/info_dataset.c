@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "app/info_impl.h"
+#include "app/info/info_impl.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/say.h"

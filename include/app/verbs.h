@@ -14,6 +14,8 @@ enum hps_status hps_app_version(void);
  * $HETERPS_DATADIR, else beside the program as installed or as built, else the configured one. Not
  * found: HPS_INPUT. Local. */
 enum hps_status hps_app_datadir(void);
+/* That folder, to free with hps_mem_free; NULL: not found. Local. */
+char *hps_app_datadir_path(void);
 
 enum hps_status hps_app_train(int argc, char **argv, MPI_Comm world);
 enum hps_status hps_app_generate(int argc, char **argv, MPI_Comm world);
@@ -22,6 +24,7 @@ enum hps_status hps_app_plan(int argc, char **argv, MPI_Comm world);
 enum hps_status hps_app_info(int argc, char **argv, MPI_Comm world);
 enum hps_status hps_app_import(int argc, char **argv, MPI_Comm world);
 enum hps_status hps_app_report(int argc, char **argv, MPI_Comm world);
+enum hps_status hps_app_jobs(int argc, char **argv, MPI_Comm world);
 enum hps_status hps_app_deck(int argc, char **argv, MPI_Comm world);
 
 #endif

@@ -19,7 +19,7 @@ static char *folder(char *path)
     return found;
 }
 
-static char *find(void)
+char *hps_app_datadir_path(void)
 {
     const char *given = getenv("HETERPS_DATADIR");
     char *beside = hps_folder_program(), *found;
@@ -34,7 +34,7 @@ static char *find(void)
 
 enum hps_status hps_app_datadir(void)
 {
-    char *found = find();
+    char *found = hps_app_datadir_path();
 
     if (!found) {
         HPS_SAY(HPS_ERROR, "job scripts and decks are neither in $HETERPS_DATADIR nor beside the "

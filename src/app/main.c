@@ -74,6 +74,15 @@ static const struct verb verbs[] = {
       JSON "  --html FILE         a page with plots\n"
            "  --trace FILE        the timeline, for chrome://tracing or ui.perfetto.dev\n",
       NULL },
+    { "jobs", ALONE, false, hps_app_jobs,
+      "simulate TRACE --pool NODESxUNITS [--format NAME] [--policy NAME|all] [--restart S]"
+      " [--json FILE]",
+      "many training jobs that share a pool: what policies make of them",
+      "  --pool NODESxUNITS  16x4: sixteen nodes of four units\n"
+      "  --format NAME       of the trace, where its first line does not tell\n"
+      "  --policy NAME       who gets which units; all: side by side\n"
+      "  --restart S         seconds that a job takes to start, each time (0)\n" JSON,
+      NULL },
     { "deck", ALONE, false, hps_app_deck, "[--man | DECK [--set KEY=VALUE]... [--folders]]",
       "the reference deck: every key, default, meaning; or a deck as it would run, or where",
       "  --man               the reference as the manual page heterps-deck(5)\n" SET

@@ -5,14 +5,15 @@ cd "${srcdir:-.}" || exit 99
 bad=0
 
 listed() { # LIST FILE...
-    list=$1
+    list=$1        # one file or more
     shift
     for f in "$@"; do
         [ -e "$f" ] || continue
         # a tree under git may hold files that are not part of it yet
         [ ! -e .git ] || git ls-files --error-unmatch "$f" >/dev/null 2>&1 || continue
         # a test of one file is listed by its program's name
-        if ! grep -q -E "(^|[[:space:]])${f%.c}(\.c)?([[:space:]]|\$)" "$list"; then
+        # shellcheck disable=SC2086 # one file or more
+        if ! grep -q -E "(^|[[:space:]])${f%.c}(\.c)?([[:space:]]|\$)" $list; then
             echo "$f is not in $list"
             bad=1
         fi
@@ -20,7 +21,7 @@ listed() { # LIST FILE...
 }
 
 # shellcheck disable=SC2046 # names without blanks
-listed src/rooms.am $(find include src -name '*.[ch]' -o -name '*.cu')
+listed "src/rooms.am src/rooms_jobs.am" $(find include src -name '*.[ch]' -o -name '*.cu')
 # tests/slurm is listed whole
 listed tests/rooms.am tests/*.sh tests/[!s]*/*.[ch] tests/[!s]*/*.sh
 listed perf/rooms.am perf/bin/*.[ch]

@@ -1,0 +1,66 @@
+#include "jobs/workload.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+struct hps_workload *hps_workload_new(int n)
+{
+    struct hps_workload *w = hps_mem_new(1, sizeof *w);
+
+    w->n = n;
+    w->job = hps_mem_new((size_t)n, sizeof *w->job);
+    for (int i = 0; i < n; i++) {
+        w->job[i].priority = 1;
+        w->job[i].deadline_s = INFINITY;
+    }
+    return w;
+}
+
+void hps_workload_free(struct hps_workload *w)
+{
+    if (!w) return;
+    for (int i = 0; i < w->n; i++) {
+        hps_mem_free(w->job[i].name);
+        hps_mem_free(w->job[i].model);
+        hps_mem_free(w->job[i].config);
+    }
+    hps_mem_free(w->job);
+    hps_mem_free(w);
+}
+
+/* A job beside its place in the list, which decides among equal arrivals. */
+struct placed {
+    struct hps_pool_job job;
+    int at;
+};
+
+static int earlier(const void *a, const void *b)
+{
+    const struct placed *x = a, *y = b;
+
+    if (x->job.arrive_s != y->job.arrive_s) return x->job.arrive_s < y->job.arrive_s ? -1 : 1;
+    return x->at - y->at;
+}
+
+void hps_workload_sort(struct hps_workload *w)
+{
+    struct placed *p = hps_mem_new((size_t)w->n, sizeof *p);
+
+    for (int i = 0; i < w->n; i++)
+        p[i] = (struct placed){ w->job[i], i };
+    qsort(p, (size_t)w->n, sizeof *p, earlier);
+    for (int i = 0; i < w->n; i++)
+        w->job[i] = p[i].job;
+    hps_mem_free(p);
+}
+
+int hps_config_units(const struct hps_job_config *c)
+{
+    int n = 0;
+
+    for (int i = 0; i < c->nparts; i++)
+        n += c->part[i].units;
+    return n;
+}

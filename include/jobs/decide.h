@@ -44,6 +44,8 @@ struct hps_job_room {
 };
 struct hps_job_room hps_job_room_of(const struct hps_job_pool *pool);
 void hps_job_room_done(struct hps_job_room *room);
+/* Are there units for a configuration? */
+bool hps_job_room_fits(const struct hps_job_room *room, const struct hps_job_config *c);
 /* Takes the units of a configuration; false: there are too few, and nothing was taken. */
 bool hps_job_room_take(struct hps_job_room *room, const struct hps_job_config *c);
 

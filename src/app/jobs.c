@@ -10,13 +10,17 @@
 #include "base/mem.h"
 #include "base/outputs.h"
 #include "base/say.h"
+#include "jobs/bound.h"
 #include "jobs/facts.h"
 #include "jobs/simulate.h"
 #include "jobs/trace.h"
 
 struct request {
     const char *format, *speeds, *pool, *policy, *restart, *json;
+    bool bound;
 };
+
+#define BOUND_S 10.0            /* of the search for a bound */
 
 /* What a simulation is made of. */
 struct made {
@@ -24,10 +28,12 @@ struct made {
     struct hps_workload *workload;
     struct hps_policy_facts *facts;
     double restart_s;
+    struct hps_job_bound *bound;        /* NULL: none is wanted */
 };
 
 static void done(struct made *m)
 {
+    hps_bound_free(m->bound);
     hps_policy_facts_free(m->facts);
     hps_workload_free(m->workload);
     hps_job_pool_free(m->pool);
@@ -42,7 +48,7 @@ static enum hps_status check_words(struct request *w, struct made *m)
 {
     char *end = NULL;
 
-    if (!w->policy) w->policy = "fifo";
+    if (!w->policy) w->policy = "prices";
     if (!wants_all(w) && !hps_policy_find(w->policy)) {
         HPS_SAY(HPS_ERROR, "heterps jobs: '%s' is none of the policies all|%s", w->policy,
                 hps_policy_words());
@@ -72,6 +78,7 @@ static enum hps_status make(struct made *m, const struct request *w, const char 
         st = hps_policy_facts_load(&m->facts, folder);
         hps_mem_free(folder);
     }
+    if (!st && w->bound) m->bound = hps_bound_find(m->workload, m->pool, m->restart_s, BOUND_S);
     return st;
 }
 
@@ -81,6 +88,14 @@ static enum hps_status simulate_one(const struct made *m, const struct hps_polic
     struct hps_simulation s = { m->workload, m->pool, policy, m->facts, m->restart_s };
 
     return hps_simulate(&s, o);
+}
+
+static json_t *tree_of(const struct made *m, const struct hps_job_outcomes *o)
+{
+    json_t *tree = hps_outcomes_tree(o);
+
+    if (m->bound) hps_bound_add(m->bound, o, tree);
+    return tree;
 }
 
 /* One policy, or all that a real pool can have. */
@@ -96,7 +111,8 @@ static enum hps_status simulate_wanted(const struct made *m, const struct reques
         if (wants_all(w) ? !policy->decide : strcmp(policy->name, w->policy) != 0) continue;
         st = simulate_one(m, policy, &o);
         if (!st && !alone) hps_outcomes_print_row(o);
-        if (!st) json_array_append_new(all, hps_outcomes_tree(o));
+        if (!st && !alone && m->bound) hps_bound_print(m->bound, o);
+        if (!st) json_array_append_new(all, tree_of(m, o));
         hps_outcomes_free(o);
     }
     return st;
@@ -128,7 +144,7 @@ static enum hps_status simulate(int argc, char **argv)
         { .name = "format", .text = &w.format },   { .name = "speeds", .text = &w.speeds },
         { .name = "pool", .text = &w.pool },       { .name = "policy", .text = &w.policy },
         { .name = "restart", .text = &w.restart }, { .name = "json", .text = &w.json },
-        { 0 },
+        { .name = "bound", .flag = &w.bound },     { 0 },
     };
     enum hps_status st = hps_args_parse(argc, argv, table, 1, 1, &operand);
 

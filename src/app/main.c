@@ -76,12 +76,13 @@ static const struct verb verbs[] = {
       NULL },
     { "jobs", ALONE, false, hps_app_jobs,
       "simulate TRACE --pool NODESxUNITS [--format NAME] [--policy NAME|all] [--restart S]"
-      " [--json FILE]",
+      " [--bound] [--json FILE]",
       "many training jobs that share a pool: what policies make of them",
       "  --pool NODESxUNITS  16x4: sixteen nodes of four units\n"
       "  --format NAME       of the trace, where its first line does not tell\n"
       "  --policy NAME       who gets which units; all: side by side\n"
-      "  --restart S         seconds that a job takes to start, each time (0)\n" JSON,
+      "  --restart S         seconds that a job takes to start, each time (0)\n"
+      "  --bound             how good any schedule could be at most, and its proof\n" JSON,
       NULL },
     { "deck", ALONE, false, hps_app_deck, "[--man | DECK [--set KEY=VALUE]... [--folders]]",
       "the reference deck: every key, default, meaning; or a deck as it would run, or where",

@@ -19,10 +19,16 @@ void hps_job_room_done(struct hps_job_room *room)
     hps_mem_free(room->units);
 }
 
-bool hps_job_room_take(struct hps_job_room *room, const struct hps_job_config *c)
+bool hps_job_room_fits(const struct hps_job_room *room, const struct hps_job_config *c)
 {
     for (int i = 0; i < c->nparts; i++)
         if (room->units[c->part[i].type] < c->part[i].units) return false;
+    return true;
+}
+
+bool hps_job_room_take(struct hps_job_room *room, const struct hps_job_config *c)
+{
+    if (!hps_job_room_fits(room, c)) return false;
     for (int i = 0; i < c->nparts; i++)
         room->units[c->part[i].type] -= c->part[i].units;
     return true;

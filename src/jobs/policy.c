@@ -3,14 +3,16 @@
 #include <string.h>
 
 /* Each in a file of its own. */
-extern const struct hps_policy hps_policy_fifo, hps_policy_srtf, hps_policy_las;
+extern const struct hps_policy hps_policy_fifo, hps_policy_srtf, hps_policy_las,
+    hps_policy_prices;
 /* Those of the authors' own simulators. */
 extern const struct hps_policy hps_tiresias_fifo, hps_tiresias_fjf, hps_tiresias_lpjf,
     hps_tiresias_sjf, hps_tiresias_shortest, hps_tiresias_shortest_gpu, hps_tiresias_dlas,
     hps_tiresias_dlas_gpu, hps_tiresias_dlas_gpu_1, hps_tiresias_dlas_gpu_gittins;
 
 static const struct hps_policy *const all[] = {
-    &hps_policy_fifo, &hps_policy_srtf, &hps_policy_las, &hps_tiresias_fifo, &hps_tiresias_fjf,
+    &hps_policy_fifo, &hps_policy_srtf, &hps_policy_las, &hps_policy_prices,
+    &hps_tiresias_fifo, &hps_tiresias_fjf,
     &hps_tiresias_sjf, &hps_tiresias_lpjf, &hps_tiresias_shortest, &hps_tiresias_shortest_gpu,
     &hps_tiresias_dlas, &hps_tiresias_dlas_gpu, &hps_tiresias_dlas_gpu_1,
     &hps_tiresias_dlas_gpu_gittins,

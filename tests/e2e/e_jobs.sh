@@ -40,6 +40,30 @@ done
 heterps jobs simulate "$trace" --pool 2x4 --policy all >out 2>err || fail "all ended with $?"
 grep -q '^srtf  *60  *519.867 ' out || fail 'all has not srtf'
 
+# The proof of a bound convinces a program that shares no source; 100 changed ones do not.
+if command -v python3 >/dev/null; then
+    heterps jobs simulate "$trace" --pool 2x4 --policy srtf --bound --json proof.json >out 2>err ||
+        fail "--bound ended with $?"
+    grep -q 'no schedule has a mean JCT below 38[0-9.]* s' out || fail 'no bound in the table'
+    python3 "$srcdir/tests/oracle/jobs_oracle.py" proof.json >out || fail 'the proof does not hold'
+    python3 - "$srcdir/tests/oracle" <<'END' || fail 'a changed proof was accepted'
+import json, random, sys
+sys.path.insert(0, sys.argv[1])
+import jobs_oracle
+good = json.load(open("proof.json"))
+random.seed(1)
+for k in range(100):
+    bad = json.loads(json.dumps(good))
+    prices = bad["certificate"]["prices"]
+    for i in random.sample(range(len(prices)), len(prices) // 4):
+        prices[i] = [p * random.uniform(0.3, 2) + random.uniform(0, 0.1) for p in prices[i]]
+    json.dump(bad, open("bad.json", "w"))
+    sys.argv[1:] = ["bad.json"]
+    if jobs_oracle.main() == 0:
+        sys.exit(1)
+END
+fi
+
 # refuse CODE PATTERN ARGUMENT...
 refuse() {
     hps_code=$1 hps_pattern=$2

@@ -1,0 +1,36 @@
+/* bound.h - no schedule is better: a lower bound on the mean completion time of a workload, whoever
+ * decides, though he knew all that is to come, and the prices that prove it.
+ *
+ * Any prices give a bound (jobs/price.h); the search raises it. A job makes no progress before
+ * `restart_s` seconds after its arrival; later starts are free. With the prices, the jobs and their
+ * configurations the bound can be computed anew in one pass. */
+#ifndef HPS_JOBS_BOUND_H
+#define HPS_JOBS_BOUND_H
+
+#include "jobs/outcome.h"
+#include "jobs/price.h"
+
+struct json_t;
+
+struct hps_job_bound {
+    const struct hps_workload *workload;        /* borrowed, as is the pool             */
+    const struct hps_job_pool *pool;
+    double restart_s;
+    double mean_jct_s;          /* of no schedule is it less                            */
+    struct hps_prices *prices;
+};
+
+/* Searches for so many seconds. Local. */
+struct hps_job_bound *hps_bound_find(const struct hps_workload *w, const struct hps_job_pool *pool,
+                                     double restart_s, double seconds);
+void hps_bound_free(struct hps_job_bound *b); /* NULL is fine */
+/* The bound under these prices. Pure. */
+double hps_bound_of(const struct hps_job_bound *b, const struct hps_prices *prices);
+
+/* Beside an outcome: a line on standard output; "lower_bound", "gap" and "certificate" of its
+ * object. */
+void hps_bound_print(const struct hps_job_bound *b, const struct hps_job_outcomes *o);
+void hps_bound_add(const struct hps_job_bound *b, const struct hps_job_outcomes *o,
+                   struct json_t *tree);
+
+#endif

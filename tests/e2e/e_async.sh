@@ -283,7 +283,6 @@ refuse 'staleness' 2 --set train.synchronization=ssp --set train.staleness=-1
 set -- --set storage.servers=1 --set train.synchronization=asp
 refuse 'record: a record is of one plan' 2 "$@" --set schedule.replan=true \
     --set checkpoint.interval_steps=5 --set train.record=true
-refuse 'schedule.trial_steps is for bsp' 2 "$@" --set schedule.trial_steps=5
 refuse 'lamb needs the norm of a layer' 2 "$@" --set train.optimizer=lamb
 refuse 'aggregate: is for workers that do not wait' 2 --set train.aggregate=2
 refuse 'at most 3' 2 --set storage.servers=1 --set train.synchronization=ssp \

@@ -102,6 +102,9 @@ bsp=$loss
 fresh 'clipped, two servers'
 run 3 1 2 '' 1 --set train.clip=0.05 --set train.synchronization=asp
 close "$loss" "$bsp" 1e-6
+fresh 'clipped, two servers, dense weights on a worker of two ranks'
+run 4 1 2 '' 2 --set train.clip=0.05 --set train.synchronization=hybrid --set train.staleness=1
+close "$loss" "$bsp" 1e-6
 
 fresh 'stopped and on, with an optimizer that counts its updates'
 adam='--set train.optimizer=adam --set train.learning_rate=0.002'
@@ -187,6 +190,27 @@ for layout in '2 1 1 1' '4 1 2 2 --set data.microbatches=3' '3 2 1 2' \
     # shellcheck disable=SC2086 # words
     close "$(change "$none" "$(small 1e-5 $layout $held | tail -n 1)")" "$bsp" 2e-3
 done
+
+fresh 'each worker clips its own gradient before the sum: as one worker does batch by batch'
+clipped() { # RATE RANKS WORKERS SERVERS UNITS ARGUMENT...
+    rm -rf runs
+    rate=$1 n=$2 w=$3 sv=$4 units=$5
+    shift 5
+    run "$n" "$w" "$sv" '' "$units" --set train.optimizer=sgd --set train.clip=0.05 \
+        --set data.batch=8 --set train.steps=240 --set "train.learning_rate=$rate" "$@"
+    [ "$code" = 0 ] || fail "it ended with $code"
+    number $report test_logloss
+}
+none=$(clipped 0 2 1 1 1 | tail -n 1)
+one=$(change "$none" "$(clipped 5e-5 2 1 1 1 | tail -n 1)")
+for layout in '3 2 1 2' '6 2 2 4 --set data.microbatches=3'; do
+    # shellcheck disable=SC2086 # words
+    close "$(change "$none" "$(clipped 1e-4 $layout --set train.synchronization=hybrid \
+        --set train.staleness=2 | tail -n 1)")" "$one" 5e-3
+done
+sum=$(change "$none" "$(clipped 1e-4 3 2 1 2 | tail -n 1)")
+awk -v a="$sum" -v b="$one" 'BEGIN { exit !(a < 1.1 * b) }' ||
+    fail "the sum of two gradients, clipped, moves by $sum, each clipped by $one"
 
 fresh 'drawn twice: the same bits'
 drawn() {
@@ -296,6 +320,4 @@ refuse 'cache_clocks: 2 needs a staleness of at least 4' 2 "$@" --set train.cach
 refuse 'cache_clocks: is not with clip' 2 "$@" --set train.cache_clocks=1 --set train.clip=1
 refuse 'cache_clocks: is not with aggregate' 2 "$@" --set train.cache_clocks=1 \
     --set train.aggregate=2
-refuse 'clip: is not for hybrid' 2 --set storage.servers=1 --set train.synchronization=hybrid \
-    --set train.staleness=1 --set train.clip=1
 verdict

@@ -224,6 +224,20 @@ drawn 4 2 2 '' 2 --set train.interleaving=7
 first=$loss
 drawn 4 2 2 '' 2 --set train.interleaving=7
 [ "$loss" = "$first" ] || fail "$loss and $first are not the same bits"
+# Dense weights and gradients too lie in memory that a host shares: as fp32, where messages may not.
+rounded='--set train.interleaving=7 --set storage.messages.dense=bf16'
+# shellcheck disable=SC2086 # words
+drawn 4 2 2 '' 2 $rounded
+[ "$loss" = "$first" ] || fail "dense gradients were rounded in shared memory: $loss, not $first"
+for shared in HETERPS_SHARED_MEMORY=0 HETERPS_SHARED_RANKS=2; do
+    export "${shared?}"
+    drawn 4 2 2 '' 2 --set train.interleaving=7
+    [ "$loss" = "$first" ] || fail "$shared: $loss, in memory of all $first"
+    # shellcheck disable=SC2086 # words
+    drawn 4 2 2 '' 2 $rounded
+    [ "$loss" != "$first" ] || fail "$shared: no dense gradient was rounded"
+    unset "${shared%=*}"
+done
 drawn 4 2 2 '' 2 --set train.interleaving=8
 [ "$loss" != "$first" ] || fail 'another seed draws the same order'
 drawn 3 2 1 '' 2 --set train.interleaving=7

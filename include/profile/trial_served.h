@@ -1,6 +1,6 @@
-/* trial_served.h - some clocks of workers with a dedicated server, to measure what it does in them:
- * server, channels, batch feeder and stage worker are those of asynchronous workers. What is
- * learned is discarded. */
+/* trial_served.h - some clocks of asynchronous workers with dedicated servers, to measure what a
+ * server does in them, or how fast the workers are: server, channels, batch feeder and stage worker
+ * are those of a training. What is learned is discarded. */
 #ifndef HPS_PROFILE_TRIAL_SERVED_H
 #define HPS_PROFILE_TRIAL_SERVED_H
 
@@ -19,5 +19,11 @@ struct hps_train_opt hps_trial_served_train(const struct hps_train_opt *train);
 enum hps_status hps_trial_served(struct hps_trial *trial, const struct hps_net *net,
                                  const struct hps_plan *plan, const struct hps_team *team,
                                  struct hps_dev *dev, const struct hps_trial_opt *opt);
+
+/* The same, but step_s is of a step, a batch of each worker: the mean seconds in which the first
+ * server has finished as many clocks, of whichever workers, as there are workers. */
+enum hps_status hps_trial_async(struct hps_trial *trial, const struct hps_net *net,
+                                const struct hps_plan *plan, const struct hps_team *team,
+                                struct hps_dev *dev, const struct hps_trial_opt *opt);
 
 #endif

@@ -5,8 +5,10 @@
  * servers. A server has memory for all of them, and updates its share; the first one also has the
  * running states. A channel joins the servers with the ranks of one worker; a step of it is pull,
  * push and, on the servers, apply. Replicas of a stage hold the same gradients and push a part
- * each. Gradients may travel encoded (hw/codec.h): each is off by codec->share of it at most.
- * Weights and running states travel as they are. */
+ * each. A rank that shares memory with a server (comm/shm.h) reads the weights there, and writes
+ * its gradients there, as fp32; else they are messages, in which gradients may travel encoded
+ * (hw/codec.h): each is off by codec->share of it at most. Weights and running states travel as
+ * they are. */
 #ifndef HPS_PS_DENSE_H
 #define HPS_PS_DENSE_H
 
@@ -42,8 +44,9 @@ struct hps_dense *hps_dense_new(const struct hps_plan *plan, const struct hps_te
                                 const struct hps_codec_ops *codec);
 void hps_dense_free(struct hps_dense *dense);       /* NULL is fine. Collective over comm */
 
-/* Begin: a server sends its share as it is now; a rank of the worker posts its receives, behind
- * which the device may not read the weights until end. End waits for them there. */
+/* Begin: a server sends its share as it is now, once the pull before has arrived; a rank of the
+ * worker posts its receives, behind which the device may not read the weights until end. End waits
+ * for them there. */
 void hps_dense_pull_begin(struct hps_dense *dense);
 void hps_dense_pull_end(struct hps_dense *dense);
 /* Begin: a server posts its receives; a rank of the worker sends the gradients in its slices, which
@@ -52,7 +55,7 @@ void hps_dense_pull_end(struct hps_dense *dense);
  * is the first replica. */
 void hps_dense_push_begin(struct hps_dense *dense, double *const *running);
 void hps_dense_push_end(struct hps_dense *dense);
-/* On a server: have the gradients all come? Never blocks. */
+/* On a server: have the gradients all come; or has the worker begun the pull? Never blocks. */
 bool hps_dense_arrived(struct hps_dense *dense);
 /* On a server, once they have: the sum of squares of those of its share; their number of updates
  * since they were pulled. Local. */

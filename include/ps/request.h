@@ -31,8 +31,8 @@ struct hps_request_opt {
     int owners; /* the first members own the rows; 0: all do                     */
     bool holds; /* gradients that members held back may come: equal on all of them,
                    not with sums                                                 */
-    struct hps_row_cache *cache;    /* of this member, which then owns nothing and works on a
-                                       host; borrowed, or NULL                       */
+    struct hps_row_cache *cache;    /* of this member, which then owns nothing; borrowed, or
+                                       NULL                                          */
     bool delta; /* numbers are sent as differences (ps/delta.h): rows of a micro-batch at an
                    owner ascend, ids of bags do not. Equal on all members            */
 };

@@ -27,7 +27,10 @@ struct hps_stage {
     struct hps_slice *slice;
     struct hps_feed *feed;          /* (M) of the step under way                            */
     struct hps_pipe *prev, *next;   /* NULL at the pipeline's ends                          */
-    struct hps_reduce *reduce;      /* NULL: no training                                    */
+    struct hps_reduce *reduce;      /* of gradients; NULL: no training                      */
+    struct hps_reduce *own;         /* where a worker clips its gradient before it is summed with
+                                       others': over this worker's ranks; else NULL         */
+    float *clipped;                 /* (nparam) of the device: what goes into that sum      */
     struct hps_stage_collective *stage_collective; /* NULL: no layer needs one, or one rank */
     struct hps_collective *collective;  /* (M) of the step under way                        */
     struct hps_stage_step step;     /* under way                                            */
@@ -47,6 +50,8 @@ struct hps_stage_opt {
     bool training;
     bool served;                        /* servers update the weights: gradients are summed
                                            over this worker's ranks alone            */
+    bool clips_own;                     /* ranks update them: they are summed so first, clipped,
+                                           then summed over all                      */
 };
 /* Make that of `stage`, one that this rank works for. The status is this rank's own, and the
  * caller frees it after a failure too. Collective over team->stage. */
@@ -72,6 +77,11 @@ void hps_stage_receive_back(struct hps_stage *mine, int m);
 void hps_stage_backwarded(struct hps_stage *mine, int m);
 /* The slot of m is free: post the receive of the micro-batch that takes it next. */
 void hps_stage_freed(struct hps_stage *mine, int m);
+/* Where workers clip their own gradients: wait for the sum of this worker's. Returns its sum of
+ * squares, on the first replica; else 0. Collective over team->replicas. */
+double hps_stage_own_norm2(struct hps_stage *mine);
+/* Then sum these, times scale, over the workers. Collective over team->stage. */
+void hps_stage_sum_clipped(struct hps_stage *mine, float scale);
 /* Where ranks of the host update a share of the dense weights each: update mine, and,
  * before anyone uses the weights, gather those of the others. */
 void hps_stage_update_share(struct hps_stage *mine, struct hps_update update);

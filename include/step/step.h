@@ -52,6 +52,16 @@ void hps_step_free(struct hps_step *step);
 /* Do servers hold the dense weights? Is this rank the first of the servers? Pure. */
 bool hps_step_serves_dense(const struct hps_step *step);
 bool hps_step_serves_first(const struct hps_step *step);
+/* Where asynchronous workers sum dense gradients and clip: each clips its own whole gradient, of
+ * dense weights and of rows by one factor, before the sum. No worker's rows then wait for others,
+ * and a gradient keeps its direction. Its norm is that of the mean over its own examples: the mean
+ * over the workers, which is applied, is then no longer than train.clip either, as under bsp, and
+ * one worker clips as it does there. Does it so? By what are the gradients of worker w, in the
+ * clock that begins with batch `number`, to be multiplied to be that mean? 1 where it does not.
+ * Pure. */
+bool hps_step_clips_own(const struct hps_step *step);
+double hps_step_own_mean(const struct hps_step *step, const struct hps_steps *steps,
+                         long long number, int w);
 
 /* The batches of the run from here on, some of them done early. Local. */
 void hps_step_set_steps(struct hps_step *step, const struct hps_steps *steps);

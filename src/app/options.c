@@ -1,7 +1,6 @@
 /* options.c - the list of the deck's sections, and their binding. */
 #include "app/options.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/say.h"
@@ -60,9 +59,6 @@ static enum hps_status check_async(const struct hps_options *o, const struct hps
         return hps_deck_wrong(train, "synchronization", "storage.file is for bsp, not for %s", how);
     if (o->sched.replan && o->train.record)
         return hps_deck_wrong(train, "record", "a record is of one plan: not with schedule.replan");
-    if (o->sched.trial_steps > 0 && !isinf(o->sched.trial_steps))
-        return hps_deck_wrong(train, "synchronization", "schedule.trial_steps is for bsp, not for "
-                              "%s", how);
     return HPS_OK;
 }
 

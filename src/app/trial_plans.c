@@ -13,7 +13,7 @@
 #include "plan/cost.h"
 #include "plan/promise.h"
 #include "plan/trial_choice.h"
-#include "profile/trial.h"
+#include "profile/trial_served.h"
 
 enum { MAX_PLANS = 6 };
 enum { AUTO_STEPS = 20, MAX_STEPS = 10000, MIN_WINDOWS = 18 };
@@ -92,8 +92,10 @@ static int steps_of(const struct hps_job *j, int *n)
 static enum hps_status try_plan(struct hps_job *j, const struct hps_plan *plan, int steps,
                                 struct hps_trial *trial)
 {
+    bool async = hps_train_is_async(&j->o.train);
+    struct hps_train_opt train = async ? hps_trial_served_train(&j->o.train) : j->o.train;
     const struct hps_trial_opt opt = {
-        .train = &j->o.train, .storage = &j->o.storage, .data = j->train,
+        .train = &train, .storage = &j->o.storage, .data = j->train,
         .batch = j->o.data.batch, .microbatches = j->o.data.microbatches,
         .prefetch = j->o.data.prefetch, .shuffle = j->o.data.shuffle,
         .seed = (uint64_t)j->o.run.seed, .nwindow = windows_of(steps),
@@ -103,7 +105,8 @@ static enum hps_status try_plan(struct hps_job *j, const struct hps_plan *plan, 
     enum hps_status st = hps_plan_place(plan, j->pool->R, j->pool->type_of, stage_of);
 
     if (!st) st = hps_team_new(&team, plan, stage_of, j->world);
-    if (!st) st = hps_trial_run(trial, j->net, plan, team, &j->dev, &opt);
+    if (!st)
+        st = (async ? hps_trial_async : hps_trial_run)(trial, j->net, plan, team, &j->dev, &opt);
     hps_team_free(team);
     hps_mem_free(stage_of);
     if (!st) HPS_MPI(MPI_Bcast(trial, (int)sizeof *trial, MPI_BYTE, 0, j->world));
@@ -170,8 +173,7 @@ enum hps_status hps_trial_plans(struct hps_job *j)
     enum hps_status st = HPS_OK;
     int n = may_take_others(&j->o.sched) ? MAX_PLANS : 1, steps, done = 0;
 
-    /* the steps of asynchronous workers do not end together */
-    if (!(j->o.sched.trial_steps > 0) || j->kept || hps_train_is_async(&j->o.train)) return HPS_OK;
+    if (!(j->o.sched.trial_steps > 0) || j->kept) return HPS_OK;
     j->profile->engine.trial = 0;       /* that of another plan, in a profile that was read */
     hps_job_search(&j->o.sched, 1);
     steps = steps_of(j, &n);

@@ -51,7 +51,8 @@ const struct hps_field hps_train_fields[] = {
     FIELD(l2, HPS_REAL, "0", 0, 1e6, "",
           "times the weight, added to the gradient of dense weights and touched rows (lamb: to the "
           "move; ftrl: of the whole run)"),
-    FIELD(clip, HPS_REAL, "0", 0, 1e30, "", "most norm of the whole gradient; 0: no clipping"),
+    FIELD(clip, HPS_REAL, "0", 0, 1e30, "",
+          "most norm of the whole gradient (asynchronous workers: each one's own); 0: no clipping"),
     FIELD(warmup_steps, HPS_LONG, "0", 0, 1e12, "steps", "the rate rises linearly over these"),
     CHOICE(decay, "none", "none|linear|cosine|exponential", "of the rate after warm-up"),
     FIELD(decay_to, HPS_REAL, "0.1", 0, 1, "",
@@ -141,9 +142,6 @@ enum hps_status hps_train_check(const struct hps_train_opt *opt, const struct hp
     if (hps_train_is_async(opt) && is(opt->optimizer, "lamb"))
         return hps_deck_wrong(item, "optimizer", "lamb needs the norm of a layer, of which servers "
                               "have a share each: not with %s", opt->synchronization);
-    if (is(opt->synchronization, "hybrid") && opt->clip > 0)
-        return hps_deck_wrong(item, "clip", "is not for hybrid: its dense and sparse gradients are "
-                              "of different sets of workers");
     if (check_cache(opt, item) || check_aggregate(opt, item)) return HPS_DECK;
     if (is(opt->optimizer, "row_adagrad"))
         return hps_deck_wrong(item, "optimizer", "row_adagrad keeps a state a row of a table: it "

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 
+#include "base/clock.h"
 #include "base/mpi_check.h"
 #include "base/quit.h"
 #include "base/wait.h"
@@ -31,21 +32,39 @@ struct hps_train_opt hps_trial_served_train(const struct hps_train_opt *train)
 
 struct look {
     struct hps_trial_samples samples;
-    long long group, batch;     /* clocks of a sample; examples of a whole batch */
-    long long clocks, examples; /* of the server, up to the last sample          */
-    double busy_s;
+    int W;                      /* workers whose steps are timed; 0: the server is */
+    long long group, batch;     /* clocks of a sample; examples of a whole batch   */
+    long long clocks, examples; /* of the server, up to the last sample            */
+    double s;                   /* then, of the clock that is read                 */
     bool enough;
 };
 
-/* Begin the first window, or the one after one that has enough. Was that the last one? */
-static bool next_window(struct hps_trial_samples *x)
+/* The clock that is read: how long the server was busy, or that on the wall. */
+static double seconds_of(const struct look *x, const struct hps_server *v)
 {
+    return x->W > 0 ? hps_now_s() : v->work.busy_s;
+}
+
+/* Workers that are as fast as each other finish their clocks in bursts, and a slow one few of them:
+ * of single samples the median would be that of the fast ones, so the mean is taken. */
+static void end_window(struct look *x)
+{
+    double sum_s = x->samples.sum_s;
+    struct hps_trial *t = hps_trial_samples_end(&x->samples);
+
+    if (t && x->W > 0) t->step_s = sum_s / t->n;
+}
+
+/* Begin the first window, or the one after one that has enough. Was that the last one? */
+static bool next_window(struct look *look)
+{
+    struct hps_trial_samples *x = &look->samples;
     bool enough = hps_trial_samples_enough(x, false);
 
     if (enough && hps_trial_samples_last(x)) return true;
     if (!enough && !hps_trial_samples_settled(x)) return false;
     if (enough) {
-        hps_trial_samples_end(x);
+        end_window(look);
         hps_trial_samples_pause(x);
     } else {
         hps_trial_samples_begin(x);
@@ -61,25 +80,29 @@ static bool watch(const struct hps_server *v, void *arg)
     long long n = v->work.clocks - x->clocks;
 
     if (x->enough || n < x->group) return x->enough;
-    hps_trial_samples_add(&x->samples, (v->work.busy_s - x->busy_s) / (double)n,
+    double clock_s = (seconds_of(x, v) - x->s) / (double)n;
+    hps_trial_samples_add(&x->samples, x->W > 0 ? x->W * clock_s : clock_s,
                           v->examples - x->examples == n * x->batch);
     x->clocks = v->work.clocks;
     x->examples = v->examples;
-    x->busy_s = v->work.busy_s;
-    x->enough = hps_budget_over(0) || next_window(&x->samples);
+    x->enough = hps_budget_over(0) || next_window(x);
+    x->s = seconds_of(x, v);            /* behind a pause */
     return x->enough;
 }
 
+/* workers: those whose steps are timed, or 0. */
 static enum hps_status serve(struct hps_trial *t, struct hps_trial_training *x,
-                             const struct hps_trial_opt *o)
+                             const struct hps_trial_opt *o, int workers)
 {
     struct hps_server_opt opt = { .steps = x->steps, .learns = true };
     struct hps_server *server = hps_server_new(x->step, x->feeder, &opt);
-    struct look look = { .group = o->train->aggregate, .batch = o->batch };
+    struct look look = { .W = workers, .group = o->train->aggregate, .batch = o->batch };
 
+    if (look.group < workers) look.group = workers;
+    look.s = seconds_of(&look, server);
     hps_trial_samples_init(&look.samples, o);
     enum hps_status st = hps_server_run(server, watch, &look);
-    hps_trial_samples_end(&look.samples);
+    end_window(&look);
     hps_trial_samples_median(&look.samples, t);
     hps_trial_samples_done(&look.samples);
     hps_server_free(server);
@@ -117,9 +140,9 @@ static enum hps_status fetch(const struct hps_trial_training *x)
     return st;
 }
 
-enum hps_status hps_trial_served(struct hps_trial *t, const struct hps_net *net,
-                                 const struct hps_plan *plan, const struct hps_team *team,
-                                 struct hps_dev *dev, const struct hps_trial_opt *o)
+static enum hps_status try(struct hps_trial *t, const struct hps_net *net,
+                           const struct hps_plan *plan, const struct hps_team *team,
+                           struct hps_dev *dev, const struct hps_trial_opt *o, int workers)
 {
     struct hps_trial_training x = { .step = NULL };
 
@@ -127,11 +150,25 @@ enum hps_status hps_trial_served(struct hps_trial *t, const struct hps_net *net,
     assert(team->nserver > 0 && hps_train_is_async(o->train));
     enum hps_status st = hps_trial_begin(&x, net, plan, team, dev, o);
     if (!st) st = hps_agree(team->world, fetch(&x));
-    if (!st && team->serves) st = serve(t, &x, o);
+    if (!st && team->serves) st = serve(t, &x, o, workers);
     if (!st && team->nmine > 0) st = work(&x, o);
     hps_barrier_sleeping(team->world);
     st = hps_agree(team->world, st);
     HPS_MPI(MPI_Bcast(t, (int)sizeof *t, MPI_BYTE, team->server[0], team->world));
     hps_trial_end(&x);
     return st;
+}
+
+enum hps_status hps_trial_served(struct hps_trial *t, const struct hps_net *net,
+                                 const struct hps_plan *plan, const struct hps_team *team,
+                                 struct hps_dev *dev, const struct hps_trial_opt *o)
+{
+    return try(t, net, plan, team, dev, o, 0);
+}
+
+enum hps_status hps_trial_async(struct hps_trial *t, const struct hps_net *net,
+                                const struct hps_plan *plan, const struct hps_team *team,
+                                struct hps_dev *dev, const struct hps_trial_opt *o)
+{
+    return try(t, net, plan, team, dev, o, team->W);
 }

@@ -223,11 +223,11 @@ static enum hps_status make_exchanges_of_all(struct hps_ps *s, struct hps_dev *d
     return st;
 }
 
-/* Ranks of a worker that read tables on a host keep rows for some clocks, and hold gradients back.
- * Sums of bags are no rows. */
-static void make_caches(struct hps_ps *s, const struct hps_dev *dev, int worker)
+/* Ranks of a worker that read tables keep rows for some clocks, and hold gradients back. Sums of
+ * bags are no rows. */
+static void make_caches(struct hps_ps *s, int worker)
 {
-    bool reads = !s->team->serves && dev->host, holds = worker != HPS_TEAM_ALL_WORKERS;
+    bool reads = !s->team->serves, holds = worker != HPS_TEAM_ALL_WORKERS;
 
     for (struct hps_ps_group *g = s->group; g < s->group + s->ngroup; g++) {
         g->holds = holds && !g->sums && s->train->cache_clocks > 0;
@@ -315,7 +315,7 @@ enum hps_status hps_ps_new(struct hps_ps **out, const struct hps_net *net,
         s->layer_table[l] = s->layer_bag[l] = -1;
     list_tables(s, &(struct whose){ net, plan, team, opt->worker }, dev);
     s->servers = server_comm(team);
-    make_caches(s, dev, opt->worker);
+    make_caches(s, opt->worker);
     st = hps_agree(team->world, hps_ps_make_tiers(s, opt));
     if (!st) st = hps_agree(team->world, make_tables(s, net, dev, opt));
     if (!st && s->versioned) hold_versions(s);

@@ -224,7 +224,9 @@ static void pushed(struct hps_server *v, int w)
     hps_region_leave(HPS_REGION_PUSH);
     v->impl->at[w].state = AGREES;
     if (v->impl->step->train->clip <= 0) return;
-    hps_channel_norm_begin(c, hps_ps_norm2(c->ps) + (c->dense ? hps_dense_norm2(c->dense) : 0));
+    double mean = hps_step_own_mean(v->impl->step, &v->impl->opt.steps, v->worker[w].number, w);
+    double norm2 = hps_ps_norm2(c->ps) + (c->dense ? hps_dense_norm2(c->dense) : 0);
+    hps_channel_norm_begin(c, norm2 * mean * mean);
     v->impl->at[w].state = NORMS;
 }
 

@@ -60,6 +60,7 @@ static enum hps_status make_reduce(struct hps_stage *r, const struct hps_stage_o
     struct hps_reduce_opt how = { .n = s->nparam, .bucket_bytes = BUCKET_BYTES,
                                   .by_share = shares, .codec = opt->dense,
                                   .share = opt->dense_share };
+    if (opt->clips_own) return hps_stage_clip_new(r, &how);
     enum hps_status st = hps_reduce_new(&r->reduce, s->dev, s->grad, &how,
                                         opt->served ? r->team->replicas : r->team->stage);
 
@@ -93,6 +94,8 @@ enum hps_status hps_stage_new(struct hps_stage *r, const struct hps_net *net,
 void hps_stage_free(struct hps_stage *r)
 {
     hps_reduce_free(r->reduce);
+    hps_reduce_free(r->own);
+    if (r->clipped) r->slice->dev->ops->free(r->slice->dev, r->clipped);
     hps_stage_collective_free(r->stage_collective);
     hps_pipe_free(r->prev);
     hps_pipe_free(r->next);
@@ -226,6 +229,7 @@ double hps_stage_bytes(const struct hps_stage *r)
     if (r->prev) bytes += hps_pipe_bytes(r->prev);
     if (r->next) bytes += hps_pipe_bytes(r->next);
     if (r->reduce) bytes += hps_reduce_bytes(r->reduce);
+    if (r->own) bytes += hps_reduce_bytes(r->own);
     bytes += hps_stage_collective_bytes(r->stage_collective);
     return bytes;
 }
@@ -238,4 +242,5 @@ void hps_stage_count(const struct hps_stage *r, struct hps_message_count count[H
     if (r->prev) hps_message_count_add(rows, hps_pipe_count(r->prev), 1);
     if (r->next) hps_message_count_add(rows, hps_pipe_count(r->next), 1);
     if (r->reduce) hps_message_count_add(dense, hps_reduce_count(r->reduce), 1);
+    if (r->own) hps_message_count_add(dense, hps_reduce_count(r->own), 1);
 }

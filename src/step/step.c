@@ -73,7 +73,7 @@ static void layer_done(int layer, void *arg)
     struct hps_stage *r = s->impl->in_backward;
     if (!hps_wait_oversubscribed()) hps_step_poll(s);
     if (!r->last) return;
-    hps_reduce_ready(r->reduce, r->slice->offset[layer - r->slice->first]);
+    hps_reduce_ready(r->own ? r->own : r->reduce, r->slice->offset[layer - r->slice->first]);
     if (!hps_wait_oversubscribed()) hps_step_poll_reduce(s, r);
 }
 
@@ -100,12 +100,49 @@ static void push_dense(struct hps_step *s)
     hps_dense_push_begin(s->channel[0].dense, running);
 }
 
+/* The norm of this worker's whole gradient, that of rows as the servers have it. The others' clocks
+ * need not come to it. */
+static double own_norm(struct hps_step *s)
+{
+    double norm2 = 0;
+    double mean = hps_step_own_mean(s, &s->impl->opt.steps, s->impl->number, s->team->worker);
+
+    for (int i = 0; i < s->team->nmine; i++) {
+        hps_region_part(s->stage[i].part);
+        norm2 += hps_stage_own_norm2(&s->stage[i]);
+    }
+    hps_channel_norm_begin(s->channel, norm2 * mean * mean);
+    return hps_channel_norm_end(s->channel);
+}
+
+/* Each worker clips its own gradient, the servers that of its rows, before dense ones are summed.
+ */
+static void merge_clipped(struct hps_step *s)
+{
+    double clip = s->train->clip;
+
+    hps_region_enter(HPS_REGION_PUSH, 0);
+    hps_ps_push_end(s->ps);
+    hps_region_leave(HPS_REGION_PUSH);
+    hps_region_enter(HPS_REGION_REDUCE, 0);
+    double norm = own_norm(s);
+    for (int i = 0; i < s->team->nmine; i++) {
+        hps_region_part(s->stage[i].part);
+        hps_stage_sum_clipped(&s->stage[i], norm > clip ? (float)(clip / norm) : 1);
+    }
+    hps_region_leave(HPS_REGION_REDUCE);
+}
+
 /* Sum all gradients up: dense ones over the ranks of a stage, those of rows at their owners. */
 static void merge(struct hps_step *s)
 {
     hps_region_enter(HPS_REGION_PUSH, 0);
     hps_ps_push_begin(s->ps);
     hps_region_leave(HPS_REGION_PUSH);
+    if (hps_step_clips_own(s)) {
+        merge_clipped(s);
+        return;
+    }
     hps_region_enter(HPS_REGION_REDUCE, 0);
     for (int i = 0; i < s->team->nmine; i++) {
         hps_region_part(s->stage[i].part);

@@ -31,7 +31,8 @@ static enum hps_status make_stages(struct hps_step *s, struct hps_step_impl *o)
                                   .dense = hps_storage_codec(o->opt.storage, HPS_MESSAGE_DENSE),
                                   .dense_share = hps_storage_dense_share(o->opt.storage),
                                   .seed = o->opt.seed, .training = o->opt.training,
-                                  .served = hps_step_serves_dense(s) };
+                                  .served = hps_step_serves_dense(s),
+                                  .clips_own = hps_step_clips_own(s) };
     for (int i = 0; !st && i < t->nmine; i++)
         st = hps_stage_new(&s->stage[i], s->net, s->plan, t, t->my_stage[i], s->dev, &opt);
     return st;
@@ -71,6 +72,22 @@ static enum hps_status make_ps(struct hps_step *s, const struct hps_step_opt *op
 bool hps_step_serves_dense(const struct hps_step *s)
 {
     return s->async && !hps_train_sums_dense(s->train);
+}
+
+bool hps_step_clips_own(const struct hps_step *s)
+{
+    return s->async && hps_train_sums_dense(s->train) && s->train->clip > 0;
+}
+
+double hps_step_own_mean(const struct hps_step *s, const struct hps_steps *steps,
+                         long long number, int w)
+{
+    long long epoch, position;
+
+    if (!hps_step_clips_own(s)) return 1;
+    double all = (double)hps_steps_batch(steps, number, &epoch, &position);
+    long long mine = hps_steps_of_worker(steps, number, w, &epoch, &position);
+    return mine > 0 ? all / (double)mine : 0;
 }
 
 bool hps_step_serves_first(const struct hps_step *s)

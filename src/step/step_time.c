@@ -34,12 +34,14 @@ static void beside(struct hps_step *s, struct hps_stage *r, void (*reduce)(struc
 
 static void poll_reduce(struct hps_stage *r)
 {
-    hps_reduce_poll(r->reduce);
+    hps_reduce_poll(r->own ? r->own : r->reduce);
 }
 
 void hps_step_poll_reduce(struct hps_step *s, struct hps_stage *r)
 {
-    if (r->reduce && hps_reduce_busy(r->reduce)) beside(s, r, poll_reduce);
+    const struct hps_reduce *first = r->own ? r->own : r->reduce;
+
+    if (first && hps_reduce_busy(first)) beside(s, r, poll_reduce);
 }
 
 void hps_step_gather(struct hps_step *s, struct hps_stage *r)

@@ -102,6 +102,9 @@ bsp=$loss
 fresh 'clipped, two servers'
 run 3 1 2 '' 1 --set train.clip=0.05 --set train.synchronization=asp
 close "$loss" "$bsp" 1e-6
+fresh 'clipped, two servers, dense weights on a worker of two ranks'
+run 4 1 2 '' 2 --set train.clip=0.05 --set train.synchronization=hybrid --set train.staleness=1
+close "$loss" "$bsp" 1e-6
 
 fresh 'stopped and on, with an optimizer that counts its updates'
 adam='--set train.optimizer=adam --set train.learning_rate=0.002'
@@ -188,6 +191,27 @@ for layout in '2 1 1 1' '4 1 2 2 --set data.microbatches=3' '3 2 1 2' \
     close "$(change "$none" "$(small 1e-5 $layout $held | tail -n 1)")" "$bsp" 2e-3
 done
 
+fresh 'each worker clips its own gradient before the sum: as one worker does batch by batch'
+clipped() { # RATE RANKS WORKERS SERVERS UNITS ARGUMENT...
+    rm -rf runs
+    rate=$1 n=$2 w=$3 sv=$4 units=$5
+    shift 5
+    run "$n" "$w" "$sv" '' "$units" --set train.optimizer=sgd --set train.clip=0.05 \
+        --set data.batch=8 --set train.steps=240 --set "train.learning_rate=$rate" "$@"
+    [ "$code" = 0 ] || fail "it ended with $code"
+    number $report test_logloss
+}
+none=$(clipped 0 2 1 1 1 | tail -n 1)
+one=$(change "$none" "$(clipped 5e-5 2 1 1 1 | tail -n 1)")
+for layout in '3 2 1 2' '6 2 2 4 --set data.microbatches=3'; do
+    # shellcheck disable=SC2086 # words
+    close "$(change "$none" "$(clipped 1e-4 $layout --set train.synchronization=hybrid \
+        --set train.staleness=2 | tail -n 1)")" "$one" 5e-3
+done
+sum=$(change "$none" "$(clipped 1e-4 3 2 1 2 | tail -n 1)")
+awk -v a="$sum" -v b="$one" 'BEGIN { exit !(a < 1.1 * b) }' ||
+    fail "the sum of two gradients, clipped, moves by $sum, each clipped by $one"
+
 fresh 'drawn twice: the same bits'
 drawn() {
     rm -rf runs
@@ -200,6 +224,20 @@ drawn 4 2 2 '' 2 --set train.interleaving=7
 first=$loss
 drawn 4 2 2 '' 2 --set train.interleaving=7
 [ "$loss" = "$first" ] || fail "$loss and $first are not the same bits"
+# Dense weights and gradients too lie in memory that a host shares: as fp32, where messages may not.
+rounded='--set train.interleaving=7 --set storage.messages.dense=bf16'
+# shellcheck disable=SC2086 # words
+drawn 4 2 2 '' 2 $rounded
+[ "$loss" = "$first" ] || fail "dense gradients were rounded in shared memory: $loss, not $first"
+for shared in HETERPS_SHARED_MEMORY=0 HETERPS_SHARED_RANKS=2; do
+    export "${shared?}"
+    drawn 4 2 2 '' 2 --set train.interleaving=7
+    [ "$loss" = "$first" ] || fail "$shared: $loss, in memory of all $first"
+    # shellcheck disable=SC2086 # words
+    drawn 4 2 2 '' 2 $rounded
+    [ "$loss" != "$first" ] || fail "$shared: no dense gradient was rounded"
+    unset "${shared%=*}"
+done
 drawn 4 2 2 '' 2 --set train.interleaving=8
 [ "$loss" != "$first" ] || fail 'another seed draws the same order'
 drawn 3 2 1 '' 2 --set train.interleaving=7
@@ -283,7 +321,6 @@ refuse 'staleness' 2 --set train.synchronization=ssp --set train.staleness=-1
 set -- --set storage.servers=1 --set train.synchronization=asp
 refuse 'record: a record is of one plan' 2 "$@" --set schedule.replan=true \
     --set checkpoint.interval_steps=5 --set train.record=true
-refuse 'schedule.trial_steps is for bsp' 2 "$@" --set schedule.trial_steps=5
 refuse 'lamb needs the norm of a layer' 2 "$@" --set train.optimizer=lamb
 refuse 'aggregate: is for workers that do not wait' 2 --set train.aggregate=2
 refuse 'at most 3' 2 --set storage.servers=1 --set train.synchronization=ssp \
@@ -297,6 +334,4 @@ refuse 'cache_clocks: 2 needs a staleness of at least 4' 2 "$@" --set train.cach
 refuse 'cache_clocks: is not with clip' 2 "$@" --set train.cache_clocks=1 --set train.clip=1
 refuse 'cache_clocks: is not with aggregate' 2 "$@" --set train.cache_clocks=1 \
     --set train.aggregate=2
-refuse 'clip: is not for hybrid' 2 --set storage.servers=1 --set train.synchronization=hybrid \
-    --set train.staleness=1 --set train.clip=1
 verdict

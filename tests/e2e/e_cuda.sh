@@ -152,6 +152,30 @@ for how in 'bsp 1' 'bsp 2' 'asp 1' 'asp 2'; do
     same "$how$servers"
     grep -q "parameter servers  *cpu  *$servers " out || fail 'the servers are no CPU ranks'
 done
+echo '-- a worker on a GPU keeps rows and holds gradients back, in host memory'
+hits() { number "runs/$1/report.json" hits; }
+plan_file 8 '' 1 >served.json
+both() { # NAME ARGUMENT...: a worker and a server, the worker on a CPU, then on a GPU; $loss
+    name=$1
+    shift
+    for kind in cpu gpu; do
+        HPS_ON_GPU=$([ $kind = cpu ] || echo 1) HPS_GUARD=1
+        expect 0 '' ranks 2 train kinds.yaml "$@" --set "run.directory=runs/${name}_$kind" \
+            --set schedule.method=file --set schedule.plan=served.json --set storage.servers=1
+    done
+    HPS_GUARD=0 loss=$(number "runs/${name}_cpu/report.json" train_loss)
+    same "${name}_gpu"
+    differ "$loss" "$whole"
+}
+whole=$loss
+both cached "$@" --set train.synchronization=ssp --set train.staleness=4 \
+    --set train.cache_clocks=2 --set data.microbatches=3
+equal "$(hits cached_gpu)" "$(hits cached_cpu)"
+[ "$(hits cached_gpu)" -gt 0 ] || fail 'no row was found in the cache'
+echo '-- and clips its own gradient'
+both clipped "$@" --set train.synchronization=hybrid --set train.staleness=1 \
+    --set train.clip=0.05
+loss=$whole
 HPS_ON_GPU=1
 HETERPS=$cpu train 2 census.yaml "$@" --set run.directory=runs/mixed --set train.steps=12 \
     --restart auto

@@ -3,7 +3,7 @@
 # promise is what was measured, and of several plans one is taken and all are shown. Nothing is
 # tried where nothing is run, where a plan is kept, or where it would take too long. A request to
 # stop ends it; bad values are refused. Without a trial, layers are fitted to whole steps, where the
-# run has enough of them.
+# run has enough of them. Asynchronous workers are tried as they train.
 . "${srcdir:?}/tests/lib/lib.sh"
 . "$srcdir/tests/lib/data.sh"
 census
@@ -30,6 +30,30 @@ grep -q '"trial": ' with/profile.json || fail 'the profile does not have what wa
 echo '-- the promise is what was measured'
 close "$(awk -v s="$(number with/report.json predicted_step_s)" 'BEGIN { print 256 / s }')" \
     "$(awk '$1 == "taken" { print $3 }' out)" 2e-5
+
+# In an order that is drawn the bits are the same each time; a trial leaves none of its clocks,
+# versions, cached rows, held gradients or events.
+for how in 'asp' 'asp --set train.aggregate=3' 'hybrid --set train.staleness=2' \
+    'ssp --set train.staleness=4 --set train.cache_clocks=1'; do
+    echo "-- the same losses of asynchronous workers, $how"
+    set -- --set storage.servers=1 --set train.workers=2 --set train.interleaving=7 \
+        --set train.record=true
+    # shellcheck disable=SC2086 # words
+    learn 3 plain_async "$@" --set train.synchronization=$how
+    plain=$loss
+    # shellcheck disable=SC2086 # words
+    learn 3 async "$@" --set train.synchronization=$how --set schedule.trial_steps=7
+    [ "$loss" = "$plain" ] || fail "after a trial the loss is $loss, not $plain"
+    shows '^trial of 7 steps, discarded '
+    shows '^taken '
+    close "$(awk -v s="$(number async/report.json predicted_step_s)" 'BEGIN { print 512 / s }')" \
+        "$(awk '$1 == "taken" { print $3 }' out)" 2e-5
+    # shellcheck disable=SC2086 # words
+    learn 3 again "$@" --set train.synchronization=$how --set train.interleaving=0 \
+        --set schedule.trial_steps=0 --replay async
+    [ "$loss" = "$plain" ] || fail "a replay behind a trial has the loss $loss, not $plain"
+    rm -rf plain_async async again
+done
 
 echo '-- whole steps are measured, but not for a run that has fewer'
 unsure() { awk '/"unsure"/ { getline; print $1 + 0 }' "$1/profile.json"; }

@@ -75,7 +75,7 @@ static void draw_deck(struct interleaved *x)
     x->staleness = strcmp(x->synchronization, "asp") == 0 ? 0 : below(5);
     int most = strcmp(x->synchronization, "asp") == 0 ? 4 : (int)x->staleness + 1;
     int aggregate = !inverse && most > 1 && one_in(3) ? 1 + below(most) : 1;
-    bool clip = one_in(4) && strcmp(x->synchronization, "hybrid") != 0;
+    bool clip = one_in(4);
     snprintf(x->deck, sizeof x->deck,
              "model: [{name: e, type: embedding, slots: all, dim: 1, combine: sum, init_std: 0,"
              " exchange: %s}, {name: x, type: dense_input}, {name: h, type: fc, width: 1},"

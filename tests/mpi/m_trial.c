@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/mpi_check.h"
 #include "base/quit.h"
@@ -179,8 +180,13 @@ static void check_small(const struct net *x, double max_bytes)
 
 /* ---- a server ---- */
 
+typedef enum hps_status trial_of(struct hps_trial *, const struct hps_net *,
+                                 const struct hps_plan *, const struct hps_team *,
+                                 struct hps_dev *, const struct hps_trial_opt *);
+
 /* The first rank serves, each of the others is a worker. */
-static enum hps_status serve(struct net *x, struct hps_trial *trial, int min, int max)
+static enum hps_status serve(struct net *x, trial_of *of, struct hps_trial *trial, int min,
+                             int max)
 {
     struct hps_train_opt train = hps_trial_served_train(&x->train);
     struct hps_trial_opt opt = opt_of(x, min, max);
@@ -189,26 +195,48 @@ static enum hps_status serve(struct net *x, struct hps_trial *trial, int min, in
     opt.train = &train;
     opt.batch = EVEN;
     if (hps_small_team_served(&served, x->net->L, MPI_COMM_WORLD)) HPS_DIE("no team");
-    enum hps_status st = hps_trial_served(trial, x->net, served.plan, served.team, &x->dev, &opt);
+    enum hps_status st = of(trial, x->net, served.plan, served.team, &x->dev, &opt);
     hps_small_team_free(&served);
     return st;
+}
+
+/* All ranks know the same. */
+static void check_agreed(const struct hps_trial *t, const char *how)
+{
+    double least, most;
+
+    HPS_MPI(MPI_Allreduce(&t->step_s, &least, 1, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD));
+    HPS_MPI(MPI_Allreduce(&t->step_s, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
+    if (least != most) HPS_DIE("%s: ranks know of %g to %g s", how, least, most);
+}
+
+/* The workers are timed: 6 steps in windows take no longer than the whole trial did. */
+static void check_async(struct net *x, const char *how)
+{
+    struct hps_trial t;
+    double t0 = hps_now_s();
+
+    if (serve(x, hps_trial_async, &t, 6, 6)) HPS_DIE("%s: the trial of workers fails", how);
+    if (t.n != 6 || !(t.step_s > 0 && 2 * t.step_s <= hps_now_s() - t0))
+        HPS_DIE("%s: %d samples, a step of %g s", how, t.n, t.step_s);
+    check_agreed(&t, how);
+    check_counts();
 }
 
 static void check_served(struct net *x, const char *how)
 {
     struct hps_trial t;
-    double least, most;
 
-    if (serve(x, &t, 6, 6)) HPS_DIE("%s: the trial fails", how);
+    if (serve(x, hps_trial_served, &t, 6, 6)) HPS_DIE("%s: the trial fails", how);
     if (t.n != 6 || !(t.low_s > 0 && t.low_s <= t.step_s && t.step_s <= t.high_s))
         HPS_DIE("%s: %d samples, busy for %g s, quartiles %g and %g", how, t.n, t.step_s, t.low_s,
                 t.high_s);
-    HPS_MPI(MPI_Allreduce(&t.step_s, &least, 1, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD));
-    HPS_MPI(MPI_Allreduce(&t.step_s, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
-    if (least != most) HPS_DIE("%s: ranks know of %g to %g s", how, least, most);
+    check_agreed(&t, how);
     check_counts();
+    check_async(x, how);
     hps_budget_check_stop(stop);
-    if (serve(x, &t, 50, 50) || t.n > 40) HPS_DIE("%d clocks after a request to stop", t.n);
+    if (serve(x, hps_trial_served, &t, 50, 50) || t.n > 40)
+        HPS_DIE("%d clocks after a request to stop", t.n);
     hps_budget_check_stop(NULL);
 }
 

@@ -65,7 +65,8 @@ struct hps_exchange {
 };
 
 /* Where a step says what the cache has: at pull_begin, in pull_end of micro-batch m, before
- * gradients leave. On a host. */
+ * gradients leave, which are then in host memory, held ones among them. Of a GPU too the cache is
+ * in host memory: rows come through it anyway. */
 void hps_exchange_cache_begin(struct hps_exchange *p);
 void hps_exchange_cache_pulled(struct hps_exchange *p, int m);
 void hps_exchange_cache_push(struct hps_exchange *p);

@@ -274,7 +274,7 @@ static void push(struct hps_exchange *p)
             HPS_MPI(MPI_Irecv(received_at(&h->grad, behind, p->remote_first[q]), p->sent[q],
                               h->grad.row, q, HPS_TAG_PUSH, p->comm, &h->push[q]));
     release_to_peers(p, HPS_TAG_PUSH);
-    hps_mirror_to_host(&p->grad, p->dev, mine * dim);
+    if (!p->r->cached) hps_mirror_to_host(&p->grad, p->dev, mine * dim);  /* else they are there */
     for (int q = 0; q < p->parts; q++)
         if (hps_exchange_is_remote(p, q)) send_grad(p, q);
 }

@@ -93,7 +93,7 @@ enum hps_status hps_request_new(struct hps_request **request, const struct hps_r
     int owners = use->owners > 0 ? use->owners : parts;
     assert(owners <= parts && hps_cyclic_nlocal(rows, 0, owners) <= INT_MAX);
     assert(!use->sums || (dev->host && !use->holds));
-    assert(!use->cache || (use->holds && dev->host && me >= owners));
+    assert(!use->cache || (use->holds && me >= owners));
     struct hps_request *r = hps_mem_new(1, sizeof *r);
     *request = r;
     r->count_comm = r->number_comm = MPI_COMM_NULL;

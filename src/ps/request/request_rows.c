@@ -63,8 +63,8 @@ static void find(struct hps_request *r, struct hps_request_slot *t, const struct
 
     hps_unique_find(w->unique, batch, &t->memory, t->step.first, t->step.nrecv, t->step.lookup);
     hps_request_spread(r, t->step.nrecv, sizeof *t->step.nrecv);
-    if (batch) hps_unique_to_device(w->unique, &t->memory, t->step.lookup);
     if (r->cache) hps_request_split(r, t);
+    if (batch) hps_unique_to_device(w->unique, &t->memory, t->step.lookup);
     if (r->parts > 1) fill_outgoing(r, t);
 }
 

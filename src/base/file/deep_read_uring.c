@@ -60,9 +60,9 @@ static void begin(struct uring *u, const struct hps_deep_taken *read)
     const struct hps_deep_batch *b = read->batch;
 
     if (!e) HPS_DIE("io_uring has no room for %d reads", DEPTH);
-    hps_deep_room(&u->room[s], b->bytes);
+    hps_deep_room(&u->room[s], hps_deep_bytes(read));
     u->read[s] = *read;
-    io_uring_prep_read(e, b->fd, u->room[s].at, (unsigned)b->bytes, b->at[read->i]);
+    io_uring_prep_read(e, b->fd, u->room[s].at, (unsigned)hps_deep_bytes(read), b->at[read->i]);
     io_uring_sqe_set_data64(e, (uint64_t)s);
 }
 
@@ -74,7 +74,7 @@ static void hand_on(struct uring *u, int s, int result)
 
     if (error == EINTR || error == EAGAIN)
         error = hps_deep_pread(read, u->room[s].at, 0);
-    else if (!error && (size_t)result < read->batch->bytes)
+    else if (!error && (size_t)result < hps_deep_bytes(read))
         error = hps_deep_pread(read, u->room[s].at, (size_t)result);
     read->batch->arrived(read->batch->context, read->i, u->room[s].at, error);
 }

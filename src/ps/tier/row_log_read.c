@@ -8,8 +8,8 @@
 #include "base/mem.h"
 #include "ps/tier/row_log_impl.h"
 
-/* Pages that are as near as GAP bytes to each other are read together, up to MERGED bytes: a read of
- * 32 KiB costs a processor as much as one of 4 KiB, and a disk less than two of these. */
+/* Pages that are as near as GAP bytes to each other are read together, up to MERGED bytes: a read
+ * of 32 KiB costs a processor as much as one of 4 KiB, and a disk less than two of these. */
 enum { GAP = 8 << 10, MERGED = 32 << 10 };
 
 static uint32_t page_of(const struct hps_row_log *log, const struct hps_log_read *r, uint32_t k)
@@ -211,8 +211,7 @@ void hps_log_release(struct hps_row_log *log, bool wait)
 static enum hps_status verdict(const struct hps_row_log *log, const struct hps_log_read *r)
 {
     if (!r->failed) return HPS_OK;
-    if (r->error)
-        return hps_log_file_failed(&log->file, "read", r->bad_bytes, r->bad_at, r->error);
+    if (r->error) return hps_log_file_failed(&log->file, "read", r->bad_bytes, r->bad_at, r->error);
     return hps_log_file_bad_page(&log->file, r->bad_at, r->bad_row);
 }
 

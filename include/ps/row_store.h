@@ -42,8 +42,8 @@ bool hps_row_store_take(struct hps_row_store *store, size_t n, const int *row, b
 /* Rows that were taken are in their slots: waits for them, and makes those that are still to be
  * made, by all threads of the device. Local, by the main thread. */
 void hps_row_store_settle(struct hps_row_store *store);
-/* The rows of these slots are no longer needed; or will be changed, which waits for moves. Local, by
- * the main thread. */
+/* The rows of these slots are no longer needed; or will be changed, which waits for moves. Local,
+ * by the main thread. */
 void hps_row_store_release(struct hps_row_store *store, size_t n, const int *slot);
 void hps_row_store_change(struct hps_row_store *store, size_t n, const int *slot);
 

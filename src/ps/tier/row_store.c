@@ -164,6 +164,7 @@ static void list_coming(struct hps_row_store *s, const struct hps_slots_moves *m
         list_row(l, m->in_row[i], m->in_slot[i]);
     }
     s->made += (double)s->make.n;
+    s->read_rows += (double)l->n;
     s->made_to = 0;
 }
 
@@ -273,7 +274,7 @@ struct hps_tier_count hps_row_store_counted(struct hps_row_store *s)
         .asked = hps_slots_asked(s->slots),
         .hits = hps_slots_hits(s->slots),
         .made = s->made,
-        .read = l.rows_read,
+        .read = s->read_rows,
         .written = l.rows_appended,
         .bytes = l.bytes_written + l.rows_read * (double)s->row_bytes,
         .waited_s = s->waited_s,

@@ -45,7 +45,7 @@ struct hps_row_store {
     bool reading;                       /* reads are under way                                    */
     struct hps_row_store *next;         /* in the queue of the thread                             */
     enum hps_status status;
-    double made, waited_s;
+    double made, read_rows, waited_s;   /* for steps                                              */
 };
 
 static inline unsigned char *hps_row_store_slot(const struct hps_table *t, int slot)

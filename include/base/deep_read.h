@@ -13,8 +13,8 @@
 
 struct hps_deep_reader;
 
-/* Some reads of one file. The caller's storage; the batch, `at` and `size` are lent from begin until
- * wait has said that the batch has ended. */
+/* Some reads of one file. The caller's storage; the batch, `at` and `size` are lent from begin
+ * until wait has said that the batch has ended. */
 struct hps_deep_batch {
     int fd;
     size_t bytes;               /* of each read; for direct I/O a multiple of 4096 */

@@ -139,18 +139,39 @@ static int drawn(const struct hps_slots *t, uint32_t ahead)
     return (int)(((uint64_t)hps_rng_mix32(t->drawn + ahead) * (uint64_t)t->slots) >> 32);
 }
 
-/* The least counted of some neighbours that are not pinned; there is a slot that is not. */
+static int wrapped(const struct hps_slots *t, int s)
+{
+    return s < t->slots ? s : s - t->slots;
+}
+
+/* The first of the least counted neighbours from s on that are not pinned; -1: all are. Without a
+ * branch, which would be a matter of chance. */
+static int least_counted(const struct hps_slots *t, int s)
+{
+    const int n = t->slots < NEIGHBOURS ? t->slots : NEIGHBOURS, pinned = 1 << 16;
+    int min = pinned;
+
+    for (int i = 0; i < n; i++) {
+        int at = wrapped(t, s + i);
+        int key = (t->pins[at] > 0) * pinned + t->count[at] * NEIGHBOURS + i;
+        min = key < min ? key : min;
+    }
+    return min < pinned ? wrapped(t, s + min % NEIGHBOURS) : -1;
+}
+
+/* The same of neighbours at a random place, or the next that is not pinned; there is one. */
 static int sample(struct hps_slots *t)
 {
     const int soon = drawn(t, AHEAD);
-    int min = -1, s = drawn(t, 0);
+    int s = drawn(t, 0), min = least_counted(t, s);
 
     __builtin_prefetch(&t->pins[soon]);
     __builtin_prefetch(&t->count[soon]);
     t->drawn++;
-    for (int i = 0; i < NEIGHBOURS || min < 0; i++, s = s + 1 < t->slots ? s + 1 : 0)
-        if (!t->pins[s] && (min < 0 || t->count[s] < t->count[min])) min = s;
-    return min;
+    if (min >= 0) return min;
+    while (t->pins[s])
+        s = wrapped(t, s + 1);
+    return s;
 }
 
 /* The next row that came in and has not been compared, -1: none. One that is pinned has its turn

@@ -13,13 +13,14 @@
 
 struct hps_deep_reader;
 
-/* Some reads of one file. The caller's storage; the batch and `at` are lent from begin until wait
- * has said that the batch has ended. */
+/* Some reads of one file. The caller's storage; the batch, `at` and `size` are lent from begin
+ * until wait has said that the batch has ended. */
 struct hps_deep_batch {
     int fd;
     size_t bytes;               /* of each read; for direct I/O a multiple of 4096 */
     size_t n;
     const uint64_t *at;         /* (n) offsets in the file                         */
+    const size_t *size;         /* (n) bytes of each, where they differ; else NULL */
     /* Read i has come, into memory of the reader that is lent for this call and page aligned; or it
      * failed: `error` is its errno (0: none; ENODATA: the file ends before). By threads of the
      * reader, by several at once. */

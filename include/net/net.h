@@ -115,10 +115,12 @@ int hps_net_add_drawn_slot(struct hps_net *net, const struct hps_negatives *nega
 /* Initial values, host memory, addressed by (seed, name, row) and so the same on any layout. Pure:
  *   param    (nparam) the dense weights of layer l
  *   running  (nrunning) the running state of layer l
- *   rows     (n, dim) rows first .. first + n - 1 of a table, `stride` floats apart */
+ *   rows     (n, dim) rows first .. first + n - 1 of a table, `stride` floats apart; key: of the
+ *            table and the seed, which costs as much as a row */
 void hps_net_init_param(const struct hps_net *net, int l, uint64_t seed, float *param);
 void hps_net_init_running(const struct hps_net *net, int l, float *running);
-void hps_net_init_rows(const struct hps_net *net, int table, uint64_t seed, long long first,
+uint64_t hps_net_rows_key(const struct hps_net *net, int table, uint64_t seed);
+void hps_net_init_rows(const struct hps_net *net, int table, uint64_t key, long long first,
                        long long n, float *rows, size_t stride);
 
 #endif

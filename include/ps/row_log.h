@@ -56,14 +56,25 @@ void hps_row_log_drop(struct hps_row_log *log, size_t n, const uint32_t *place);
 /* Reads of n places begin: row i of them comes to `to` + i * row_bytes, which is lent until
  * read_end; repeats are allowed, places of one page are one read. At most two such reads are under
  * way (a step and the next); a place that is read may be dropped meanwhile, or its row moved.
- * read_end waits for the one that began first. Between them, append may be called. */
+ * read_end waits for the one that began first. Between them, append may be called. Pages that are
+ * near each other are one read of the disk.
+ *
+ * read_each hands each row to `came` in place of copying it; `row` is lent for that call. Rows that
+ * were still in memory are handed on at once, by the caller's thread, the others by threads of the
+ * reader as they come, by several at once. Of a read that fails, no row is. */
 enum hps_status hps_row_log_read_begin(struct hps_row_log *log, size_t n, const uint32_t *place,
                                        unsigned char *to);
+enum hps_status hps_row_log_read_each(struct hps_row_log *log, size_t n, const uint32_t *place,
+                                      void (*came)(void *context, size_t i,
+                                                   const unsigned char *row),
+                                      void *context);
 enum hps_status hps_row_log_read_end(struct hps_row_log *log);
 
 /* Since the log was opened. */
 struct hps_row_log_count {
-    double rows_read, pages_read;       /* rows that were still in memory are rows alone     */
+    double rows_read, pages_read;       /* rows that were still in memory are rows alone;
+                                           pages that had some of them */
+    double reads;                       /* of the disk, that brought these pages             */
     double rows_appended, rows_cleaned; /* by calls; copied while a segment was cleaned      */
     double bytes_written, waited_s;     /* to the file; for the disk, in append and read_end */
     double file_bytes, alive_rows;      /* now                                               */

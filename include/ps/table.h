@@ -21,7 +21,7 @@ struct hps_table_start {
     const struct hps_net *net;
     int index;
     struct hps_rule rule;
-    uint64_t seed;
+    uint64_t key;                           /* hps_net_rows_key */
 };
 
 struct hps_table {

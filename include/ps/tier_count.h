@@ -6,7 +6,8 @@
 struct hps_tier_count {
     double rows, slots;         /* rows of the rank; slots for them                           */
     double asked, hits;         /* rows that steps that learn needed; of them in a slot then  */
-    double made, read, written; /* rows from the seed, from the file, to the file             */
+    double made, read;          /* rows from the seed and from the file, for steps            */
+    double written;             /* rows to the file                                           */
     double bytes;               /* moved, both ways                                           */
     double waited_s;            /* for the file                                               */
     double index_bytes;         /* memory that says where rows are                            */

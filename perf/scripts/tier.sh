@@ -1,12 +1,13 @@
 #!/bin/sh
 # tier.sh - tables of which memory has a half, a quarter, an eighth of the rows, the others in a file,
 # beside all in memory: ctrdnn, dlrm, bags on one rank with THREADS (2) threads. STEPS (200), SHARES
-# ('0.5 0.25 0.125'), NETWORKS, DIRECTORY (of the files; the scratch folder), ROUNDS (1). Data are as
-# many batches as steps, so that no batch comes again.
+# ('0.5 0.25 0.125'), NETWORKS, DIRECTORY (of the files; the scratch folder), ROUNDS (1), PASSES (1).
+# Data are as many batches as steps, so that no batch comes again; or as many as make PASSES passes,
+# of whose steps the median is one of the middle, when rows were written before.
 cd "$(dirname "$0")/../.." || exit 1
 . perf/scripts/lib.sh
 . perf/scripts/networks.sh
-steps=${STEPS:-200} threads=${THREADS:-2} rounds=${ROUNDS:-1}
+steps=${STEPS:-200} threads=${THREADS:-2} rounds=${ROUNDS:-1} passes=${PASSES:-1}
 directory=${DIRECTORY:-$HPS_TMP/rows}
 mkdir -p "$directory"
 
@@ -45,7 +46,7 @@ header network share 'MB of memory' examples/s 'of all in memory' 'rows there' '
 for name in ${NETWORKS:-ctrdnn dlrm bags}; do
     network "$name"
     mkdir -p data
-    said build/heterps generate "inputs/$network.yaml" --rows $((batch * steps)) \
+    said build/heterps generate "inputs/$network.yaml" --rows $((batch * (steps / passes))) \
         --output "data/${network}_train.h5"
     for _ in $(seq "$rounds"); do ours 1 "$threads"; done | median >rate
     all=$(cat rate)
@@ -55,4 +56,5 @@ for name in ${NETWORKS:-ctrdnn dlrm bags}; do
 done
 echo
 echo 'Rows made, read and written, and waited, are means over all steps, the first of which find no row there.'
+[ "$passes" -eq 1 ] || echo "The data were passed $passes times."
 commands

@@ -124,11 +124,15 @@ static void normal_pair(uint64_t key, uint64_t index, float scale, float out[2])
     out[1] = radius * sinf(angle);
 }
 
-void hps_net_init_rows(const struct hps_net *net, int table, uint64_t seed, long long first,
+uint64_t hps_net_rows_key(const struct hps_net *net, int table, uint64_t seed)
+{
+    return stream(seed, "table", net->table[table].name);
+}
+
+void hps_net_init_rows(const struct hps_net *net, int table, uint64_t key, long long first,
                        long long n, float *rows, size_t stride)
 {
     const struct hps_table_shape *t = &net->table[table];
-    uint64_t key = stream(seed, "table", t->name);
     uint64_t pairs = ((uint64_t)t->dim + 1) / 2;
     float two[2];
 

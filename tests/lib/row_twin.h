@@ -3,6 +3,8 @@
 #ifndef TEST_ROW_TWIN_H
 #define TEST_ROW_TWIN_H
 
+#include <stdbool.h>
+
 #include "ps/row_log.h"
 
 enum { ROW_TWIN_NONE = -1, ROW_TWIN_BATCH = 4096 };
@@ -13,6 +15,7 @@ struct row_expected {
     int row[ROW_TWIN_BATCH];
     uint64_t version[ROW_TWIN_BATCH];
     unsigned char *to;
+    size_t row_bytes;
 };
 
 struct row_twin {
@@ -42,8 +45,8 @@ enum hps_status row_twin_append(struct row_twin *twin, size_t n, const int *row)
 /* The same of about three quarters of n random rows. */
 enum hps_status row_twin_write(struct row_twin *twin, size_t n);
 void row_twin_drop(struct row_twin *twin, size_t n);
-/* Begin to read n random rows, some repeatedly; end the read that began first: it brought what rows
- * were when it began. */
+/* Begin to read n random rows, some repeatedly, every other time one by one; end the read that
+ * began first: it brought what rows were when it began. */
 void row_twin_begin_read(struct row_twin *twin, size_t n);
 void row_twin_end_read(struct row_twin *twin);
 /* Read n rows, whatever they are. */

@@ -293,7 +293,7 @@ static void start(const struct world *w, struct twin *t)
 {
     static float row[IDS_ROWS * DIM];
 
-    hps_net_init_rows(&w->net, 0, 1, 0, IDS_ROWS, row, DIM);
+    hps_net_init_rows(&w->net, 0, hps_net_rows_key(&w->net, 0, 1), 0, IDS_ROWS, row, DIM);
     for (int i = 0; i < IDS_ROWS; i++)
         for (int c = 0; c < DIM; c++) {
             t->row[i][c] = (double)row[i * DIM + c];

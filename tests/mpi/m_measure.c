@@ -152,7 +152,7 @@ static void check_table(const char *more, int times)
         HPS_DIE("no table");
     if (t.shape.rows > shape->rows / times + (times > 1) || t.shape.rows > ROWS)
         HPS_DIE("%lld rows stand in for %lld", t.shape.rows, shape->rows);
-    hps_net_init_rows(&t.net, 0, 1, 0, t.shape.rows, start, DIM);
+    hps_net_init_rows(&t.net, 0, hps_net_rows_key(&t.net, 0, 1), 0, t.shape.rows, start, DIM);
     for (int i = 0; i < t.shape.rows * DIM; i++)
         row[i / DIM][i % DIM] = (double)start[i];
     for (int s = 0; s < 6; s++)

@@ -286,11 +286,11 @@ static void first_rows_are_addressed(void **state)
     (void)state;
     toy_open(&toy, "model: [{name: e, type: embedding, slots: a, buckets: 4000, dim: 5, "
                    "init_std: 0.5}, {name: h, type: fc, width: 1}, {name: l, type: logistic}]");
-    hps_net_init_rows(toy.net, 0, 3, 0, ROWS, all, DIM);
-    hps_net_init_rows(toy.net, 0, 3, 100, 50, part, 7);
+    hps_net_init_rows(toy.net, 0, hps_net_rows_key(toy.net, 0, 3), 0, ROWS, all, DIM);
+    hps_net_init_rows(toy.net, 0, hps_net_rows_key(toy.net, 0, 3), 100, 50, part, 7);
     for (int r = 0; r < 50; r++)
         assert_memory_equal(part + r * 7, all + (100 + r) * DIM, DIM * sizeof *all);
-    hps_net_init_rows(toy.net, 0, 4, 0, 1, part, DIM);
+    hps_net_init_rows(toy.net, 0, hps_net_rows_key(toy.net, 0, 4), 0, 1, part, DIM);
     assert_true(part[0] != all[0]);
     for (int i = 0; i < ROWS * DIM; i++) {
         double z = (double)all[i] / 0.5;

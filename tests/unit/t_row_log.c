@@ -1,6 +1,6 @@
 /* t_row_log: a log of rows gives back what a slow twin in memory has, whatever is appended,
  * dropped, read and cleaned in any order, for rows of odd sizes, by either way of reading, with and
- * without direct I/O; its file and what it writes stay bounded. */
+ * without direct I/O; its file and what it writes stay bounded; near pages are one read. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -114,6 +114,22 @@ static void test_bounds(void **state)
     row_twin_free(t);
 }
 
+/* Pages side by side are read together; one alone is one read. */
+static void test_near(void **state)
+{
+    enum { ROWS = 5000 };
+    struct row_twin *t = row_twin_filled(128, ROWS);
+
+    (void)state;
+    assert_int_equal(row_twin_read(t, 0, 1), HPS_OK);
+    struct hps_row_log_count one = hps_row_log_counted(t->log);
+    assert_true(one.reads == 1 && one.pages_read == 1);
+    assert_int_equal(row_twin_read(t, 0, ROWS), HPS_OK);
+    struct hps_row_log_count all = hps_row_log_counted(t->log);
+    assert_true(all.pages_read > 100 && all.reads < all.pages_read / 3);
+    row_twin_free(t);
+}
+
 /* Ten times the rows that were announced, all kept: the file grows, and they are right. */
 static void test_more_rows(void **state)
 {
@@ -176,6 +192,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_twin),
         cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_near),
         cmocka_unit_test(test_more_rows),
         cmocka_unit_test(test_own_rows),
     };

@@ -181,7 +181,7 @@ static void test_read_fails(void **state)
         listen();
         disk.error = EIO;
         disk.reads = 0;
-        assert_int_equal(cleans ? write_on(t) : row_twin_read(t, 0, 5000), HPS_OUTPUT);
+        assert_int_equal(cleans ? write_on(t) : row_twin_read(t, 0, 1), HPS_OUTPUT);
         disk.reads = -1;
         assert_int_equal(row_twin_read(t, 0, 1), HPS_OUTPUT);
         assert_int_equal(heard(cleans ? "cannot read 16384 bytes at "

@@ -1,13 +1,19 @@
 /* t_row_store: whatever steps need, change and leave, and whatever is read and written beside them,
  * the rows of the tables of a store are those of tables that are all in memory: bit for bit, plain
  * and encoded. A row that was only read is written to the file never, one that no step has changed
- * is read from it never. Where steps in flight need too many slots, nothing is changed. */
+ * is read from it never. Where steps in flight need too many slots, nothing is changed. Stores
+ * whose rows move at the same time do not disturb each other; one is freed while its rows move;
+ * what goes wrong with the file while they do is the status of the store. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -26,7 +32,31 @@ struct world {
     struct hps_row_store *store;
     struct hps_table *some[TABLES], *all[TABLES];   /* in the store; in memory */
     uint64_t key, next;                             /* random numbers          */
+    int row[2][MOST], slot[2][MOST];                /* of this step and the one before */
+    size_t n[2];
 };
+
+static struct {
+    bool writes, reads;         /* fail */
+} disk;
+
+ssize_t __real_pwritev(int fd, const struct iovec *v, int n, off_t at);
+ssize_t __wrap_pwritev(int fd, const struct iovec *v, int n, off_t at);
+ssize_t __wrap_pwritev(int fd, const struct iovec *v, int n, off_t at)
+{
+    if (!disk.writes) return __real_pwritev(fd, v, n, at);
+    errno = ENOSPC;
+    return -1;
+}
+
+ssize_t __real_pread(int fd, void *to, size_t n, off_t at);
+ssize_t __wrap_pread(int fd, void *to, size_t n, off_t at);
+ssize_t __wrap_pread(int fd, void *to, size_t n, off_t at)
+{
+    if (!disk.reads) return __real_pread(fd, to, n, at);
+    errno = EIO;
+    return -1;
+}
 
 static struct hps_table_shape shape[TABLES] = {
     { .name = "wide", .rows = ROWS, .dim = 5, .init_std = 0.5 },
@@ -69,7 +99,6 @@ static void close_world(struct world *w)
     }
     hps_slots_free(w->slots);
     w->dev.ops->close(&w->dev);
-    assert_int_equal(hps_mem_held_bytes(), 0);
 }
 
 static int draw(struct world *w, int below)
@@ -139,33 +168,51 @@ static void load(struct world *w, int t, int first, int n)
     hps_mem_free(x);
 }
 
+/* Rows of step s begin to come. */
+static void take(struct world *w, int s)
+{
+    int now = s % 2;
+
+    w->n[now] = draw_rows(w, w->row[now]);
+    assert_true(hps_row_store_take(w->store, w->n[now], w->row[now], true, w->slot[now]));
+}
+
+/* The step before has ended, and this one is computed. */
+static void compute(struct world *w, int s)
+{
+    int now = s % 2;
+
+    hps_row_store_release(w->store, w->n[!now], w->slot[!now]);
+    w->n[!now] = 0;
+    hps_row_store_settle(w->store);
+    hps_row_store_change(w->store, w->n[now], w->slot[now]);
+    for (size_t i = 0; i < w->n[now]; i++)
+        change_row(w, w->slot[now][i], w->row[now][i]);
+    assert_int_equal(hps_row_store_status(w->store), HPS_OK);
+}
+
+static void compare_all(struct world *w)
+{
+    for (int t = 0; t < TABLES; t++)
+        compare(w, t, 0, ROWS);
+}
+
 static void go(enum hps_number weights)
 {
     struct world w;
-    int row[2][MOST], slot[2][MOST];
-    size_t n[2] = { 0, 0 };
 
     open_world(&w, weights);
     for (int s = 0; s < STEPS; s++) {
-        int now = s % 2;
-        n[now] = draw_rows(&w, row[now]);
-        assert_true(hps_row_store_take(w.store, n[now], row[now], true, slot[now]));
+        take(&w, s);
         if (s % 7 == 0) compare(&w, s % TABLES, draw(&w, ROWS / 2), 1 + draw(&w, ROWS / 2));
-        hps_row_store_release(w.store, n[!now], slot[!now]);        /* of the step before */
-        n[!now] = 0;
-        hps_row_store_settle(w.store);
-        hps_row_store_change(w.store, n[now], slot[now]);
-        for (size_t i = 0; i < n[now]; i++)
-            change_row(&w, slot[now][i], row[now][i]);
+        compute(&w, s);
         if (s % 50 == 49) load(&w, s % TABLES, draw(&w, ROWS / 2), 1 + draw(&w, ROWS / 2));
-        assert_int_equal(hps_row_store_status(w.store), HPS_OK);
     }
-    for (int t = 0; t < TABLES; t++)
-        compare(&w, t, 0, ROWS);
+    compare_all(&w);
     struct hps_tier_count c = hps_row_store_counted(w.store);
     assert_true(c.read > 0 && c.written > 0 && c.hits > 0 && c.hits < c.asked);
-    hps_row_store_release(w.store, n[(STEPS - 1) % 2], slot[(STEPS - 1) % 2]);
     close_world(&w);
+    assert_int_equal(hps_mem_held_bytes(), 0);
 }
 
 static void plain(void **state)
@@ -205,6 +252,71 @@ static void unchanged(void **state)
     struct hps_tier_count c = hps_row_store_counted(w.store);
     assert_true(c.read == 0 && c.written == 0 && c.asked == 0 && c.made > 0);
     close_world(&w);
+    assert_int_equal(hps_mem_held_bytes(), 0);
+}
+
+/* Rows of several stores move at the same time; those of the next step while this one is computed.
+ * The last are under way when the stores are freed. */
+static void together(void **state)
+{
+    enum { STORES = 3 };
+    static struct world w[STORES];
+    (void)state;
+
+    for (int k = 0; k < STORES; k++) {
+        open_world(&w[k], k ? HPS_AS_BF16 : HPS_AS_FP32);
+        w[k].next = (uint64_t)k << 32;
+        take(&w[k], 0);
+    }
+    for (int s = 0; s < STEPS / 2; s++)
+        for (int k = 0; k < STORES; k++) {
+            compute(&w[k], s);
+            take(&w[k], s + 1);
+        }
+    for (int k = 0; k < STORES; k++)
+        if (k % 2) compare_all(&w[k]);
+    for (int k = 0; k < STORES; k++)
+        close_world(&w[k]);
+    assert_int_equal(hps_mem_held_bytes(), 0);
+}
+
+/* Steps until the store says what has gone wrong. */
+static enum hps_status run_into(struct world *w, bool *fails)
+{
+    enum hps_level level = hps_say_min(HPS_SILENT);
+
+    *fails = true;
+    for (int s = 0; s < STEPS && !hps_row_store_status(w->store); s++) {
+        take(w, s);
+        hps_row_store_settle(w->store);
+        hps_row_store_change(w->store, w->n[s % 2], w->slot[s % 2]);
+        hps_row_store_release(w->store, w->n[s % 2], w->slot[s % 2]);
+    }
+    *fails = false;
+    hps_say_min(level);
+    return hps_row_store_status(w->store);
+}
+
+static void failing(void **state)
+{
+    (void)state;
+    assert_int_equal(setenv("HETERPS_URING", "0", 1), 0);
+    for (int reads = 0; reads < 2; reads++) {
+        struct world w;
+        open_world(&w, HPS_AS_FP32);
+        for (int s = 0; s < STEPS / 4; s++) {
+            take(&w, s);
+            compute(&w, s);
+        }
+        hps_row_store_release(w.store, w.n[1], w.slot[1]);
+        assert_int_equal(run_into(&w, reads ? &disk.reads : &disk.writes), HPS_OUTPUT);
+        take(&w, 0);                            /* it goes on, to the end of the step */
+        hps_row_store_settle(w.store);
+        assert_int_equal(hps_row_store_status(w.store), HPS_OUTPUT);
+        close_world(&w);
+        assert_int_equal(hps_mem_held_bytes(), 0);
+    }
+    assert_int_equal(unsetenv("HETERPS_URING"), 0);
 }
 
 static void no_file(void **state)
@@ -220,12 +332,14 @@ static void no_file(void **state)
     assert_null(store);
     hps_say_min(level);
     close_world(&w);
+    assert_int_equal(hps_mem_held_bytes(), 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(plain), cmocka_unit_test(encoded),
-                                        cmocka_unit_test(unchanged), cmocka_unit_test(no_file) };
+                                        cmocka_unit_test(unchanged), cmocka_unit_test(together),
+                                        cmocka_unit_test(failing), cmocka_unit_test(no_file) };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

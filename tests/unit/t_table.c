@@ -140,7 +140,7 @@ static void the_start_is_the_nets(void **state)
     (void)state;
     toy_open(&toy, rules[1]);
     open_shards(t, &toy, 3, 0);
-    hps_net_init_rows(toy.net, 0, 9, 0, ROWS, want, DIM);
+    hps_net_init_rows(toy.net, 0, hps_net_rows_key(toy.net, 0, 9), 0, ROWS, want, DIM);
     for (long long r = 0; r < ROWS; r++) {
         const float *row = row_of(t, 3, r);
         assert_memory_equal(row, want + r * DIM, DIM * sizeof *row);

@@ -52,9 +52,10 @@ void hps_deep_end(struct hps_deep_reader *r, size_t n, const struct hps_deep_tak
 int hps_deep_pread(const struct hps_deep_taken *read, unsigned char *to, size_t done)
 {
     const struct hps_deep_batch *b = read->batch;
+    const size_t bytes = hps_deep_bytes(read);
 
-    while (done < b->bytes) {
-        ssize_t n = pread(b->fd, to + done, b->bytes - done, (off_t)(b->at[read->i] + done));
+    while (done < bytes) {
+        ssize_t n = pread(b->fd, to + done, bytes - done, (off_t)(b->at[read->i] + done));
         if (n == 0) return ENODATA;
         if (n < 0 && errno != EINTR) return errno;
         if (n > 0) done += (size_t)n;

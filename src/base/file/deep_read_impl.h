@@ -32,6 +32,12 @@ struct hps_deep_taken {
     size_t i;
 };
 
+/* Bytes of a read. Pure. */
+static inline size_t hps_deep_bytes(const struct hps_deep_taken *read)
+{
+    return read->batch->size ? read->batch->size[read->i] : read->batch->bytes;
+}
+
 /* Take at most `max` reads off the queue. Where there is none: 0; with `wait` not before the reader
  * closes. */
 size_t hps_deep_take(struct hps_deep_reader *reader, size_t max, bool wait,

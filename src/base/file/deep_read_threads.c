@@ -19,7 +19,7 @@ static void run(struct hps_deep_reader *r)
     struct hps_deep_taken one;
 
     while (hps_deep_take(r, 1, true, &one) > 0) {
-        hps_deep_room(&room, one.batch->bytes);
+        hps_deep_room(&room, hps_deep_bytes(&one));
         int error = hps_deep_pread(&one, room.at, 0);
         one.batch->arrived(one.batch->context, one.i, room.at, error);
         hps_deep_end(r, 1, &one);

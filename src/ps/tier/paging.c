@@ -8,6 +8,8 @@
 
 /* Numbers of a step under way stay while those of the next are made. */
 enum { KEPT = 2 };
+/* Rows that are worth another thread. */
+enum { MANY = 16384 };
 
 /* A growing array of numbers. */
 struct numbers {
@@ -167,6 +169,9 @@ static void translate(const struct hps_paging_steps *s, size_t n, const int *row
 {
     const struct hps_slots *slots = hps_row_store_slots(s->paging->store);
 
+#ifdef _OPENMP
+#pragma omp parallel for schedule(static) num_threads(s->paging->dev->nthread) if (n > MANY)
+#endif
     for (size_t i = 0; i < n; i++) {
         uint32_t at = hps_slots_place(slots, row[i]);
         to[i] = at < HPS_SLOTS_NEVER ? (int)at : 0;

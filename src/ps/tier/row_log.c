@@ -81,6 +81,7 @@ static void free_read(struct hps_log_read *r)
     hps_mem_free(r->first);
     hps_mem_free(r->at);
     hps_mem_free(r->sequence);
+    hps_mem_free(r->size);
 }
 
 void hps_row_log_close(struct hps_row_log *log)

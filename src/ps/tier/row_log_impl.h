@@ -109,18 +109,27 @@ enum { HPS_LOG_BUFFERS = 6 };           /* two are filled while others are writt
 struct hps_log_want {
     uint32_t place, i;
 };
+/* Where a row that has been read goes: to memory, or to a function. */
+struct hps_log_target {
+    unsigned char *memory;              /* (n, row_bytes); or NULL                 */
+    void (*came)(void *context, size_t i, const unsigned char *row);
+    void *context;
+};
+/* Reads of pages that are near each other are one. */
 struct hps_log_read {
-    unsigned char *to;
+    struct hps_log_target to;
     struct hps_log_want *want, *spare;  /* (n) in order of places                  */
-    uint32_t *first;                    /* (pages + 1) the first `want` of a page   */
-    uint64_t *at, *sequence;            /* (pages)                                 */
-    size_t cap_want, cap_spare, cap_first, cap_at, cap_sequence;
+    uint32_t *first;                    /* (reads + 1) the first `want` of a read   */
+    uint64_t *at, *sequence;            /* (reads) of the first page of each       */
+    size_t *size;                       /* (reads) bytes                           */
+    size_t cap_want, cap_spare, cap_first, cap_at, cap_sequence, cap_size;
     struct hps_deep_batch batch;
     const struct hps_row_log *log;
     bool ended;                         /* all pages have come                     */
     atomic_bool failed;                 /* what failed first is below              */
     int error;                          /* errno; 0: not what was written          */
-    size_t bad;                         /* page of the batch                       */
+    uint64_t bad_at;                    /* in the file, and bytes from there on    */
+    size_t bad_bytes;
     int bad_row;
 };
 

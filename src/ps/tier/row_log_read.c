@@ -8,32 +8,61 @@
 #include "base/mem.h"
 #include "ps/tier/row_log_impl.h"
 
-static void copy_rows(const struct hps_row_log *log, const struct hps_log_read *r,
-                      const unsigned char *page, uint32_t first, uint32_t end)
+/* Pages that are as near as GAP bytes to each other are read together, up to MERGED bytes: a read
+ * of 32 KiB costs a processor as much as one of 4 KiB, and a disk less than two of these. */
+enum { GAP = 8 << 10, MERGED = 32 << 10 };
+
+static uint32_t page_of(const struct hps_row_log *log, const struct hps_log_read *r, uint32_t k)
+{
+    return r->want[k].place / (uint32_t)log->page.rows;
+}
+
+/* Hand on the rows [k, end) of the list, which are of one page. */
+static void hand_on(const struct hps_row_log *log, const struct hps_log_read *r,
+                    const unsigned char *page, uint32_t k, uint32_t end)
 {
     const size_t bytes = log->page.row_bytes;
 
-    for (uint32_t k = first; k < end; k++) {
+    for (; k < end; k++) {
         int slot = (int)(r->want[k].place % (uint32_t)log->page.rows);
-        memcpy(r->to + r->want[k].i * bytes, hps_log_page_data(&log->page, page, slot), bytes);
+        const unsigned char *row = hps_log_page_data(&log->page, page, slot);
+        if (r->to.memory)
+            memcpy(r->to.memory + r->want[k].i * bytes, row, bytes);
+        else
+            r->to.came(r->to.context, r->want[k].i, row);
     }
 }
 
-/* A page has come. By threads of the reader. */
-static void arrived(void *context, size_t i, const unsigned char *page, int error)
+/* The first that failed is kept. */
+static void note_bad(struct hps_log_read *r, int error, uint64_t at, size_t bytes, int row)
+{
+    if (atomic_exchange(&r->failed, true)) return;
+    r->error = error;
+    r->bad_at = at;
+    r->bad_bytes = bytes;
+    r->bad_row = row;
+}
+
+/* Some pages have come. By threads of the reader. */
+static void arrived(void *context, size_t i, const unsigned char *pages, int error)
 {
     struct hps_log_read *r = context;
     const struct hps_row_log *log = r->log;
+    const size_t bytes = log->page.bytes;
+    const uint32_t first = (uint32_t)(r->at[i] / bytes), last = r->first[i + 1];
 
-    if (!error && hps_log_page_good(&log->page, page, r->sequence[i])) {
-        copy_rows(log, r, page, r->first[i], r->first[i + 1]);
-        return;
+    if (error) note_bad(r, error, r->at[i], r->size[i], 0);
+    for (uint32_t k = r->first[i], end; !error && k < last; k = end) {
+        const uint32_t page = page_of(log, r, k), behind = page - first;
+        const unsigned char *one = pages + behind * bytes;
+        for (end = k; end < last && page_of(log, r, end) == page; end++)
+            continue;
+        if (hps_log_page_good(&log->page, one, r->sequence[i] + behind))
+            hand_on(log, r, one, k, end);
+        else
+            note_bad(r, 0, r->at[i] + behind * bytes, bytes,
+                     hps_log_page_row(one, (int)(r->want[k].place % (uint32_t)log->page.rows)));
     }
-    if (atomic_exchange(&r->failed, true)) return;
-    r->error = error;
-    r->bad = i;
-    int slot = (int)(r->want[r->first[i]].place % (uint32_t)log->page.rows);
-    r->bad_row = error ? 0 : hps_log_page_row(page, slot);
 }
 
 /* The page in memory, where it has not been written yet. */
@@ -66,44 +95,60 @@ static void sort_places(struct hps_log_read *r, const struct hps_row_log *log, s
     }
 }
 
-/* One page of the list, of which places [k, end) are wanted. */
+/* May the last of n reads go on to this page, which is behind it? */
+static bool is_near(const struct hps_row_log *log, const struct hps_log_read *r, size_t n,
+                    uint32_t page)
+{
+    if (n == 0) return false;
+    const uint64_t bytes = log->page.bytes, at = page * bytes, first = r->at[n - 1];
+    const uint64_t segment = hps_log_segment_bytes(log);
+
+    return at / segment == first / segment && at + bytes - first <= MERGED &&
+           at - (first + r->size[n - 1]) <= GAP;
+}
+
+/* One page of the list, of which the first place is `want` k. */
 static void add_page(struct hps_row_log *log, struct hps_log_read *r, uint32_t page, uint32_t k,
                      size_t *n)
 {
     struct hps_log_segment *s = &log->segment[page / (uint32_t)log->segment_pages];
+    const uint64_t at = page * (uint64_t)log->page.bytes;
 
     s->last_read = log->nbegun;
-    r->at[*n] = page * (uint64_t)log->page.bytes;
-    r->sequence[*n] = s->sequence + page % (uint32_t)log->segment_pages;
-    r->first[(*n)++] = k;
+    log->count.pages_read++;
+    if (!is_near(log, r, *n, page)) {
+        r->at[*n] = at;
+        r->sequence[*n] = s->sequence + page % (uint32_t)log->segment_pages;
+        r->first[(*n)++] = k;
+    }
+    r->size[*n - 1] = (size_t)(at - r->at[*n - 1]) + log->page.bytes;
 }
 
-/* The pages to read. Rows in memory are copied, and their places leave the list. */
-static size_t list_pages(struct hps_row_log *log, struct hps_log_read *r, size_t n)
+/* The reads that bring the pages. Rows in memory are handed on, and their places leave the list. */
+static size_t list_reads(struct hps_row_log *log, struct hps_log_read *r, size_t n)
 {
-    const uint32_t rows = (uint32_t)log->page.rows;
-    size_t pages = 0;
+    size_t reads = 0;
     uint32_t left = 0;
 
-    for (size_t k = 0, end; k < n; k = end) {
-        const uint32_t page = r->want[k].place / rows;
+    for (uint32_t k = 0, end; k < n; k = end) {
+        const uint32_t page = page_of(log, r, k);
         const unsigned char *here = in_memory(log, page);
-        for (end = k; end < n && r->want[end].place / rows == page; end++)
+        for (end = k; end < n && page_of(log, r, end) == page; end++)
             continue;
         if (here) {
-            copy_rows(log, r, here, (uint32_t)k, (uint32_t)end);
+            hand_on(log, r, here, k, end);
             continue;
         }
-        add_page(log, r, page, left, &pages);
+        add_page(log, r, page, left, &reads);
         memmove(r->want + left, r->want + k, (end - k) * sizeof *r->want);
-        left += (uint32_t)(end - k);
+        left += end - k;
     }
-    r->first[pages] = left;
-    return pages;
+    r->first[reads] = left;
+    return reads;
 }
 
-enum hps_status hps_row_log_read_begin(struct hps_row_log *log, size_t n, const uint32_t *place,
-                                       unsigned char *to)
+static enum hps_status begin(struct hps_row_log *log, size_t n, const uint32_t *place,
+                             struct hps_log_target to)
 {
     struct hps_log_read *r = &log->read[log->nbegun % 2];
 
@@ -113,18 +158,33 @@ enum hps_status hps_row_log_read_begin(struct hps_row_log *log, size_t n, const 
     hps_mem_grow(&r->first, &r->cap_first, n + 1, sizeof *r->first);
     hps_mem_grow(&r->at, &r->cap_at, n, sizeof *r->at);
     hps_mem_grow(&r->sequence, &r->cap_sequence, n, sizeof *r->sequence);
+    hps_mem_grow(&r->size, &r->cap_size, n, sizeof *r->size);
     r->to = to;
     r->log = log;
     r->ended = false;
     r->failed = false;
     sort_places(r, log, n, place);
-    r->batch = (struct hps_deep_batch){ .fd = log->file.fd, .bytes = log->page.bytes, .at = r->at,
-                                        .n = list_pages(log, r, n), .arrived = arrived,
+    r->batch = (struct hps_deep_batch){ .fd = log->file.fd, .at = r->at, .size = r->size,
+                                        .n = list_reads(log, r, n), .arrived = arrived,
                                         .context = r };
     log->count.rows_read += (double)n;
-    log->count.pages_read += (double)r->batch.n;
+    log->count.reads += (double)r->batch.n;
     hps_deep_begin(log->reader, &r->batch);
     return HPS_OK;
+}
+
+enum hps_status hps_row_log_read_begin(struct hps_row_log *log, size_t n, const uint32_t *place,
+                                       unsigned char *to)
+{
+    return begin(log, n, place, (struct hps_log_target){ .memory = to });
+}
+
+enum hps_status hps_row_log_read_each(struct hps_row_log *log, size_t n, const uint32_t *place,
+                                      void (*came)(void *context, size_t i,
+                                                   const unsigned char *row),
+                                      void *context)
+{
+    return begin(log, n, place, (struct hps_log_target){ .came = came, .context = context });
 }
 
 static bool come(struct hps_row_log *log, struct hps_log_read *r, bool wait)
@@ -151,9 +211,8 @@ void hps_log_release(struct hps_row_log *log, bool wait)
 static enum hps_status verdict(const struct hps_row_log *log, const struct hps_log_read *r)
 {
     if (!r->failed) return HPS_OK;
-    if (r->error)
-        return hps_log_file_failed(&log->file, "read", log->page.bytes, r->at[r->bad], r->error);
-    return hps_log_file_bad_page(&log->file, r->at[r->bad], r->bad_row);
+    if (r->error) return hps_log_file_failed(&log->file, "read", r->bad_bytes, r->bad_at, r->error);
+    return hps_log_file_bad_page(&log->file, r->bad_at, r->bad_row);
 }
 
 enum hps_status hps_row_log_read_end(struct hps_row_log *log)

@@ -1,14 +1,11 @@
-/* row_store.c - rows to slots and from them. A snapshot's reader takes part: all is done under a
- * lock. */
+/* row_store.c - which rows move to slots and from them, for a step to come; a thread moves them (
+ * row_store_move.c). A snapshot's reader takes part too: what is shared is under a lock. */
 #include "ps/tier/row_store_impl.h"
-
-#include <assert.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/say.h"
-
-enum { CHUNK = 1 << 20 };       /* bytes of records that are written at a time */
+#include "base/thread.h"
 
 size_t hps_row_store_row_bytes(void)
 {
@@ -50,6 +47,20 @@ static enum hps_status open_log(struct hps_row_store *s, const struct hps_row_st
     return st;
 }
 
+static enum hps_status start(struct hps_row_store *s, const struct hps_row_store_opt *opt)
+{
+    int error = hps_row_thread_get();
+
+    if (error) {
+        HPS_SAY_ALL(HPS_ERROR, "table '%s': no thread for the rows in %s: %s",
+                    s->table[0]->shape->name, opt->directory, strerror(error));
+        return HPS_FAIL;
+    }
+    enum hps_status st = open_log(s, opt);
+    if (st) hps_row_thread_put();
+    return st;
+}
+
 enum hps_status hps_row_store_new(struct hps_row_store **out, const struct hps_row_store_opt *opt)
 {
     struct hps_row_store *s = hps_mem_new(1, sizeof *s);
@@ -65,11 +76,10 @@ enum hps_status hps_row_store_new(struct hps_row_store **out, const struct hps_r
         s->row_bytes += opt->table[i]->format.bytes;
         if (opt->table[i]->stride > s->max_stride) s->max_stride = opt->table[i]->stride;
     }
-    s->chunk = CHUNK / s->row_bytes + 1;
-    s->record = hps_mem_new(s->chunk, s->row_bytes);
     s->copy = hps_mem_new((size_t)hps_slots_count(s->slots), sizeof *s->copy);
     pthread_mutex_init(&s->lock, NULL);
-    st = open_log(s, opt);
+    hps_cond_init(&s->moved);
+    st = start(s, opt);
     for (int i = 0; !st && i < opt->ntable; i++)
         opt->table[i]->store = s;
     *out = s;
@@ -79,18 +89,28 @@ enum hps_status hps_row_store_new(struct hps_row_store **out, const struct hps_r
     return st;
 }
 
+static void free_moves(struct hps_row_moves *l)
+{
+    hps_mem_free(l->row);
+    hps_mem_free(l->slot);
+    hps_mem_free(l->place);
+}
+
 void hps_row_store_free(struct hps_row_store *s)
 {
     if (!s) return;
-    if (s->log && s->reads.n > 0) hps_row_store_end_reads(s);
-    hps_row_log_close(s->log);
+    if (s->log) {
+        pthread_mutex_lock(&s->lock);
+        hps_row_store_end_moves(s);
+        pthread_mutex_unlock(&s->lock);
+        hps_row_log_close(s->log);
+        hps_row_thread_put();
+    }
+    pthread_cond_destroy(&s->moved);
     pthread_mutex_destroy(&s->lock);
-    hps_mem_free(s->reads.slot);
-    hps_mem_free(s->reads.place);
-    hps_mem_free(s->reads.data);
-    hps_mem_free(s->list.row);
-    hps_mem_free(s->list.slot);
-    hps_mem_free(s->list.place);
+    free_moves(&s->leave);
+    free_moves(&s->read);
+    free_moves(&s->make);
     hps_mem_free(s->record);
     hps_mem_free(s->copy);
     hps_mem_free(s->table);
@@ -103,135 +123,95 @@ void hps_row_store_note(struct hps_row_store *s, enum hps_status st)
     if (!s->status) s->status = st;
 }
 
-void hps_row_store_get(const struct hps_row_store *s, int slot, unsigned char *record)
+/* ---- which rows move ---- */
+
+static void list_row(struct hps_row_moves *l, int row, int slot)
 {
-    for (int i = 0; i < s->ntable; i++)
-        memcpy(record + s->at[i], hps_row_store_slot(s->table[i], slot), s->table[i]->format.bytes);
+    hps_mem_grow(&l->row, &l->row_cap, l->n + 1, sizeof *l->row);
+    hps_mem_grow(&l->slot, &l->slot_cap, l->n + 1, sizeof *l->slot);
+    l->row[l->n] = row;
+    l->slot[l->n++] = slot;
 }
 
-void hps_row_store_put(const struct hps_row_store *s, int slot, const unsigned char *record)
+/* Those that are as their copies are where these are; the others are to be written. */
+static void list_leaving(struct hps_row_store *s, const struct hps_slots_moves *m)
 {
-    for (int i = 0; i < s->ntable; i++)
-        memcpy(hps_row_store_slot(s->table[i], slot), record + s->at[i], s->table[i]->format.bytes);
-}
-
-/* ---- rows that leave ---- */
-
-static void note_row(struct hps_row_store *s, int row, int slot)
-{
-    size_t n = s->list.n + 1;
-
-    hps_mem_grow(&s->list.row, &s->list.row_cap, n, sizeof *s->list.row);
-    hps_mem_grow(&s->list.slot, &s->list.slot_cap, n, sizeof *s->list.slot);
-    s->list.row[s->list.n] = row;
-    s->list.slot[s->list.n++] = slot;
-}
-
-/* Those that are as their copies go there at once; the others are listed. */
-static void list_changed(struct hps_row_store *s, const struct hps_slots_moves *m)
-{
-    s->list.n = 0;
+    s->leave.n = 0;
     for (size_t i = 0; i < m->nout; i++) {
         uint32_t copy = s->copy[m->out_slot[i]];
         if (copy == HPS_ROW_CHANGED)
-            note_row(s, m->out_row[i], m->out_slot[i]);
+            list_row(&s->leave, m->out_row[i], m->out_slot[i]);
         else
             hps_slots_set_place(s->slots, m->out_row[i], copy);
     }
 }
 
-/* Those that are listed are written. */
-static void write_listed(struct hps_row_store *s)
+/* What is in no file is to be made. */
+static void list_coming(struct hps_row_store *s, const struct hps_slots_moves *m)
 {
-    size_t all = s->list.n;
+    struct hps_row_moves *l = &s->read;
 
-    hps_mem_grow(&s->list.place, &s->list.place_cap, s->chunk, sizeof *s->list.place);
-    for (size_t first = 0, n; first < all && !s->status; first += n) {
-        n = all - first < s->chunk ? all - first : s->chunk;
-        for (size_t i = 0; i < n; i++)
-            hps_row_store_get(s, s->list.slot[first + i], s->record + i * s->row_bytes);
-        const int *row = s->list.row + first;
-        hps_row_store_note(s, hps_row_log_append(s->log, n, row, s->record, s->list.place));
-        for (size_t i = 0; i < n && !s->status; i++)
-            hps_slots_set_place(s->slots, row[i], HPS_SLOTS_AWAY | s->list.place[i]);
-    }
-}
-
-/* ---- rows that come ---- */
-
-/* What is in no file is made, by all threads. */
-static void make(struct hps_row_store *s)
-{
-    s->made += (double)s->list.n;
-#ifdef _OPENMP
-#pragma omp parallel num_threads(s->table[0]->dev->nthread)
-#endif
-    {
-        float *x = hps_mem_new(s->max_stride, sizeof *x);
-#ifdef _OPENMP
-#pragma omp for schedule(static)
-#endif
-        for (size_t k = 0; k < s->list.n; k++)
-            for (int i = 0; i < s->ntable; i++)
-                hps_table_make(s->table[i], s->list.row[k], x,
-                               hps_row_store_slot(s->table[i], s->list.slot[k]));
-        hps_mem_free(x);
-    }
-}
-
-static void begin_reads(struct hps_row_store *s, const struct hps_slots_moves *m)
-{
-    struct hps_row_reads *r = &s->reads;
-
-    s->list.n = r->n = 0;
-    hps_mem_grow(&r->slot, &r->cap, m->nin, sizeof *r->slot);
-    hps_mem_grow(&r->place, &r->place_cap, m->nin, sizeof *r->place);
+    s->make.n = l->n = 0;
+    hps_mem_grow(&l->place, &l->place_cap, m->nin, sizeof *l->place);
     for (size_t i = 0; i < m->nin; i++) {
-        uint32_t copy = s->copy[m->in_slot[i]];     /* it may have been moved meanwhile */
-        if (copy == HPS_ROW_MADE) {
-            note_row(s, m->in_row[i], m->in_slot[i]);
+        uint32_t from = m->in_from[i];
+        s->copy[m->in_slot[i]] = from;
+        if (from == HPS_ROW_MADE) {
+            list_row(&s->make, m->in_row[i], m->in_slot[i]);
             continue;
         }
-        r->slot[r->n] = m->in_slot[i];
-        r->place[r->n++] = copy & ~HPS_SLOTS_AWAY;
+        l->place[l->n] = from & ~HPS_SLOTS_AWAY;
+        list_row(l, m->in_row[i], m->in_slot[i]);
     }
-    if (s->list.n > 0) make(s);
-    if (r->n == 0) return;
-    hps_mem_grow(&r->data, &r->data_cap, r->n * s->row_bytes, 1);
-    hps_row_store_note(s, hps_row_log_read_begin(s->log, r->n, r->place, r->data));
-    if (s->status) r->n = 0;
-}
-
-void hps_row_store_end_reads(struct hps_row_store *s)
-{
-    struct hps_row_reads *r = &s->reads;
-
-    if (r->n == 0) return;
-    hps_row_store_note(s, hps_row_log_read_end(s->log));
-    for (size_t i = 0; i < r->n; i++)
-        hps_row_store_put(s, r->slot[i], r->data + i * s->row_bytes);
-    r->n = 0;
+    s->made += (double)s->make.n;
+    s->read_rows += (double)l->n;
+    s->made_to = 0;
 }
 
 /* ---- a step ---- */
+
+void hps_row_store_end_moves(struct hps_row_store *s)
+{
+    while (s->state != HPS_ROWS_SETTLED || s->nhelp > 0)
+        pthread_cond_wait(&s->moved, &s->lock);
+    if (s->reading) hps_row_store_note(s, hps_row_log_read_end(s->log));
+    s->reading = false;
+}
 
 bool hps_row_store_take(struct hps_row_store *s, size_t n, const int *row, bool learns, int *slot)
 {
     struct hps_slots_moves m;
 
     pthread_mutex_lock(&s->lock);
-    hps_row_store_end_reads(s);
+    hps_row_store_end_moves(s);
     bool taken = hps_slots_take(s->slots, n, row, learns, &m);
     if (taken) {
-        list_changed(s, &m);
-        for (size_t i = 0; i < m.nin; i++)
-            s->copy[m.in_slot[i]] = m.in_from[i];
-        write_listed(s);
-        begin_reads(s, &m);
+        list_leaving(s, &m);
+        list_coming(s, &m);
         hps_slots_find(s->slots, n, row, slot);
+        if (s->leave.n + s->read.n + s->make.n > 0) hps_row_thread_give(s);
     }
     pthread_mutex_unlock(&s->lock);
     return taken;
+}
+
+/* Whatever is left to be made, by all threads, which have nothing else to do. With the lock, but
+ * not while rows are made. Returns the seconds that it took. */
+static double help(struct hps_row_store *s)
+{
+    double t0 = hps_now_s();
+
+    if (s->state != HPS_ROWS_COMING || s->made_to >= s->make.n) return 0;
+    s->nhelp++;
+    pthread_mutex_unlock(&s->lock);
+#ifdef _OPENMP
+#pragma omp parallel num_threads(s->table[0]->dev->nthread)
+#endif
+    hps_row_store_make(s);
+    pthread_mutex_lock(&s->lock);
+    s->nhelp--;
+    pthread_cond_broadcast(&s->moved);
+    return hps_now_s() - t0;
 }
 
 void hps_row_store_settle(struct hps_row_store *s)
@@ -239,9 +219,12 @@ void hps_row_store_settle(struct hps_row_store *s)
     double t0 = hps_now_s();
 
     pthread_mutex_lock(&s->lock);
-    hps_row_store_end_reads(s);
+    while (s->state == HPS_ROWS_LEAVING)
+        pthread_cond_wait(&s->moved, &s->lock);
+    double helped_s = help(s);
+    hps_row_store_end_moves(s);
+    s->waited_s += hps_now_s() - t0 - helped_s;
     pthread_mutex_unlock(&s->lock);
-    s->waited_s += hps_now_s() - t0;
 }
 
 void hps_row_store_release(struct hps_row_store *s, size_t n, const int *slot)
@@ -256,14 +239,15 @@ void hps_row_store_change(struct hps_row_store *s, size_t n, const int *slot)
     size_t k = 0;
 
     pthread_mutex_lock(&s->lock);
-    hps_mem_grow(&s->list.place, &s->list.place_cap, n, sizeof *s->list.place);
+    hps_row_store_end_moves(s);
+    hps_mem_grow(&s->leave.place, &s->leave.place_cap, n, sizeof *s->leave.place);
     for (size_t i = 0; i < n; i++) {
         uint32_t *copy = &s->copy[slot[i]];
         if (*copy == HPS_ROW_CHANGED) continue;
-        if (*copy != HPS_ROW_MADE) s->list.place[k++] = *copy & ~HPS_SLOTS_AWAY;
+        if (*copy != HPS_ROW_MADE) s->leave.place[k++] = *copy & ~HPS_SLOTS_AWAY;
         *copy = HPS_ROW_CHANGED;
     }
-    if (k > 0) hps_row_log_drop(s->log, k, s->list.place);
+    if (k > 0) hps_row_log_drop(s->log, k, s->leave.place);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -283,13 +267,14 @@ enum hps_status hps_row_store_status(struct hps_row_store *s)
 struct hps_tier_count hps_row_store_counted(struct hps_row_store *s)
 {
     pthread_mutex_lock(&s->lock);
+    hps_row_store_end_moves(s);
     struct hps_row_log_count l = hps_row_log_counted(s->log);
     double rows = (double)s->table[0]->nrow, slots = hps_slots_count(s->slots);
     struct hps_tier_count c = {
         .asked = hps_slots_asked(s->slots),
         .hits = hps_slots_hits(s->slots),
         .made = s->made,
-        .read = l.rows_read,
+        .read = s->read_rows,
         .written = l.rows_appended,
         .bytes = l.bytes_written + l.rows_read * (double)s->row_bytes,
         .waited_s = s->waited_s,

@@ -60,8 +60,8 @@ static void read_listed(struct band *b)
         memcpy(record_of(b, b->row[i]), to + i * s->row_bytes, s->row_bytes);
 }
 
-/* With the lock. The reads of the step to come end first: they are in that order, and slots have
- * their rows then. */
+/* With the lock. The moves of the step to come end first: slots have their rows then, and the log
+ * is ours. */
 static void fetch(struct band *b, long long first, long long left)
 {
     struct hps_row_store *s = b->store;
@@ -69,7 +69,7 @@ static void fetch(struct band *b, long long first, long long left)
     b->first = (int)first;
     b->n = left < BAND ? (int)left : BAND;
     b->nmove = 0;
-    hps_row_store_end_reads(s);
+    hps_row_store_end_moves(s);
     for (int i = 0; i < b->n; i++) {
         uint32_t at = b->place[i] = hps_slots_place(s->slots, b->first + i);
         if (at == HPS_SLOTS_NEVER)

@@ -9,6 +9,7 @@
 #include "base/rng.h"
 
 enum { NEIGHBOURS = 8, MAX_COUNT = UINT8_MAX, PERIOD = 10 };    /* look-ups a row, until halved */
+enum { AHEAD = 8 };             /* elements whose memory is asked for early */
 
 struct hps_slots {
     int nrow, slots;
@@ -116,8 +117,9 @@ static void counted(struct hps_slots *t, size_t n)
 
 static void enqueue(struct hps_slots *t, int s)
 {
-    t->queue[((unsigned)t->first + (unsigned)t->nqueued) % (unsigned)t->slots] = s;
-    t->nqueued++;
+    unsigned last = (unsigned)t->first + (unsigned)t->nqueued++;
+
+    t->queue[last < (unsigned)t->slots ? last : last - (unsigned)t->slots] = s;
     t->queued[s] = true;
 }
 
@@ -131,14 +133,45 @@ static int dequeue(struct hps_slots *t)
     return s;
 }
 
-/* The least counted of some neighbours that are not pinned; there is a slot that is not. */
+/* A random slot: the one that is drawn next is `ahead` 0. */
+static int drawn(const struct hps_slots *t, uint32_t ahead)
+{
+    return (int)(((uint64_t)hps_rng_mix32(t->drawn + ahead) * (uint64_t)t->slots) >> 32);
+}
+
+static int wrapped(const struct hps_slots *t, int s)
+{
+    return s < t->slots ? s : s - t->slots;
+}
+
+/* The first of the least counted neighbours from s on that are not pinned; -1: all are. Without a
+ * branch, which would be a matter of chance. */
+static int least_counted(const struct hps_slots *t, int s)
+{
+    const int n = t->slots < NEIGHBOURS ? t->slots : NEIGHBOURS, pinned = 1 << 16;
+    int min = pinned;
+
+    for (int i = 0; i < n; i++) {
+        int at = wrapped(t, s + i);
+        int key = (t->pins[at] > 0) * pinned + t->count[at] * NEIGHBOURS + i;
+        min = key < min ? key : min;
+    }
+    return min < pinned ? wrapped(t, s + min % NEIGHBOURS) : -1;
+}
+
+/* The same of neighbours at a random place, or the next that is not pinned; there is one. */
 static int sample(struct hps_slots *t)
 {
-    int min = -1, s = (int)(((uint64_t)hps_rng_mix32(t->drawn++) * (uint64_t)t->slots) >> 32);
+    const int soon = drawn(t, AHEAD);
+    int s = drawn(t, 0), min = least_counted(t, s);
 
-    for (int i = 0; i < NEIGHBOURS || min < 0; i++, s = s + 1 < t->slots ? s + 1 : 0)
-        if (!t->pins[s] && (min < 0 || t->count[s] < t->count[min])) min = s;
-    return min;
+    __builtin_prefetch(&t->pins[soon]);
+    __builtin_prefetch(&t->count[soon]);
+    t->drawn++;
+    if (min >= 0) return min;
+    while (t->pins[s])
+        s = wrapped(t, s + 1);
+    return s;
 }
 
 /* The next row that came in and has not been compared, -1: none. One that is pinned has its turn
@@ -168,19 +201,34 @@ static bool is_slot(uint32_t place)
     return place < HPS_SLOTS_NEVER;
 }
 
-/* Pin those that are there, before a slot is given away. Returns how many. */
-static size_t pin(struct hps_slots *t, size_t n, const int *row)
+static struct hps_slots_moves lists(struct hps_slots *t, size_t n)
 {
-    size_t hits = 0;
+    for (int i = 0; i < 4; i++)
+        hps_mem_grow(&t->list[i], &t->list_cap[i], n, sizeof *t->list[i]);
+    hps_mem_grow(&t->from, &t->from_cap, n, sizeof *t->from);
+    return (struct hps_slots_moves){ 0, 0, t->list[0], t->list[1], t->list[2], t->list[3],
+                                    t->from };
+}
 
+static void pin_slot(struct hps_slots *t, uint32_t s)
+{
+    assert(t->pins[s] < UINT8_MAX);
+    t->npinned += t->pins[s]++ == 0;
+}
+
+/* Pin those that are there, before a slot is given away, and list the others. */
+static void pin(struct hps_slots *t, size_t n, const int *row, struct hps_slots_moves *m)
+{
     for (size_t i = 0; i < n; i++) {
-        uint32_t s = t->place[row[i]];
-        if (!is_slot(s)) continue;
-        assert(t->pins[s] < UINT8_MAX);
-        t->npinned += t->pins[s]++ == 0;
-        hits++;
+        uint32_t at = t->place[row[i]];
+        if (i + AHEAD < n) __builtin_prefetch(&t->place[row[i + AHEAD]], 1);
+        if (is_slot(at)) {
+            pin_slot(t, at);
+            continue;
+        }
+        t->list[2][m->nin] = row[i];
+        t->from[m->nin++] = at;
     }
-    return hits;
 }
 
 static void unpin(struct hps_slots *t, int s)
@@ -201,51 +249,41 @@ static void unpin_rows(struct hps_slots *t, size_t n, const int *row)
         if (is_slot(t->place[row[i]])) unpin(t, (int)t->place[row[i]]);
 }
 
-/* The row of a slot leaves. */
-static void leave(struct hps_slots *t, int s)
+/* Each row that comes gets a slot, whose row is to leave. Rows leave and enter in loops of their
+ * own, so that memory can be asked for early. */
+static void choose_slots(struct hps_slots *t, struct hps_slots_moves *m)
 {
-    int row = t->row_of[s];
-
-    t->place[row] = HPS_SLOTS_NEVER;
-    t->away[row] = t->count[s];
-}
-
-static void enter(struct hps_slots *t, int row, int s)
-{
-    t->row_of[s] = row;
-    t->place[row] = (uint32_t)s;
-    t->count[s] = t->away[row];
-    t->pins[s] = 1;
-    t->npinned++;
-    if (!t->queued[s]) enqueue(t, s);
-}
-
-static struct hps_slots_moves lists(struct hps_slots *t, size_t n)
-{
-    for (int i = 0; i < 4; i++)
-        hps_mem_grow(&t->list[i], &t->list_cap[i], n, sizeof *t->list[i]);
-    hps_mem_grow(&t->from, &t->from_cap, n, sizeof *t->from);
-    return (struct hps_slots_moves){ 0, 0, t->list[0], t->list[1], t->list[2], t->list[3],
-                                    t->from };
-}
-
-/* Rows that are in no slot get one each. */
-static void bring_in(struct hps_slots *t, size_t n, const int *row, struct hps_slots_moves *m)
-{
-    for (size_t i = 0; i < n; i++) {
-        uint32_t from = t->place[row[i]];
-        if (is_slot(from)) continue;
+    for (size_t i = 0; i < m->nin; i++) {
         int s = t->used < t->slots ? t->used++ : -1;
-        if (s < 0) {
-            s = choose(t);
-            t->list[0][m->nout] = t->row_of[s];
-            t->list[1][m->nout++] = s;
-            leave(t, s);
+        if (s < 0) t->list[1][m->nout++] = s = choose(t);
+        t->list[3][i] = s;
+        pin_slot(t, (uint32_t)s);
+        if (!t->queued[s]) enqueue(t, s);
+    }
+}
+
+static void leave(struct hps_slots *t, const struct hps_slots_moves *m)
+{
+    for (size_t i = 0; i < m->nout; i++)
+        t->list[0][i] = t->row_of[m->out_slot[i]];
+    for (size_t i = 0; i < m->nout; i++) {
+        if (i + AHEAD < m->nout) {
+            __builtin_prefetch(&t->place[m->out_row[i + AHEAD]], 1);
+            __builtin_prefetch(&t->away[m->out_row[i + AHEAD]], 1);
         }
-        t->list[2][m->nin] = row[i];
-        t->list[3][m->nin] = s;
-        t->from[m->nin++] = from;
-        enter(t, row[i], s);
+        t->place[m->out_row[i]] = HPS_SLOTS_NEVER;
+        t->away[m->out_row[i]] = t->count[m->out_slot[i]];
+    }
+}
+
+static void enter(struct hps_slots *t, const struct hps_slots_moves *m)
+{
+    for (size_t i = 0; i < m->nin; i++) {
+        int row = m->in_row[i], s = m->in_slot[i];
+        if (i + AHEAD < m->nin) __builtin_prefetch(&t->away[m->in_row[i + AHEAD]]);
+        t->row_of[s] = row;
+        t->place[row] = (uint32_t)s;
+        t->count[s] = t->away[row];
     }
 }
 
@@ -263,15 +301,17 @@ static void count(struct hps_slots *t, size_t n, const int *row, size_t hits)
 bool hps_slots_take(struct hps_slots *t, size_t n, const int *row, bool learns,
                     struct hps_slots_moves *moves)
 {
-    size_t hits = pin(t, n, row);
-
-    *moves = lists(t, n - hits);
-    if (n - hits > (size_t)(t->slots - t->npinned)) {
+    *moves = lists(t, n);
+    pin(t, n, row, moves);
+    if (moves->nin > (size_t)(t->slots - t->npinned)) {
         unpin_rows(t, n, row);
+        moves->nin = 0;
         return false;
     }
-    bring_in(t, n, row, moves);
-    if (learns) count(t, n, row, hits);
+    choose_slots(t, moves);
+    leave(t, moves);
+    enter(t, moves);
+    if (learns) count(t, n, row, n - moves->nin);
     return true;
 }
 

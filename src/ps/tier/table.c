@@ -20,7 +20,7 @@ static void start_rows(const struct hps_table *t, long long first, long long n, 
 {
     const struct hps_table_start *s = &t->start;
 
-    hps_net_init_rows(s->net, s->index, s->seed, first, n, to, t->stride);
+    hps_net_init_rows(s->net, s->index, s->key, first, n, to, t->stride);
     for (long long r = 0; r < n; r++, to += t->stride)
         hps_opt_init_states(&s->rule, (size_t)t->dim, to, to + t->dim);
 }
@@ -141,7 +141,8 @@ enum hps_status hps_table_new(struct hps_table **out, const struct hps_net *net,
     *t = (struct hps_table){ .shape = shape, .part = opt->part, .parts = opt->parts, .nrow = nrow,
                              .dim = shape->dim, .stride = stride,
                              .dev = dev, .tier = opt->tier, .slots = opt->slots,
-                             .start = { net, index, rule, opt->seed },
+                             .start = { net, index, rule,
+                                        hps_net_rows_key(net, index, opt->seed) },
                              .format = format,
                              .key = hps_rng_sub(hps_rng_key(opt->seed, "rounding of rows"),
                                                 (uint64_t)index) };

@@ -251,7 +251,7 @@ static void shared_ranks_as_simulated(void **state)
             x.forward[s] = hps_rng_real(5, n++);
             x.backward[s] = hps_rng_real(5, n++);
             x.once[s] = hps_rng_real(5, n++);
-            y[s] = (struct hps_engine_terms){ x.forward[s], x.backward[s], x.once[s], 0.25 };
+            y[s] = (struct hps_engine_terms){ x.forward[s], x.backward[s], x.once[s], 0.25, 0 };
         }
         x.lead[a > b ? a : b] = a < b ? a : b;
         double truth = simulate(&x), got = hps_replay_step(x.S, y, mate, x.M);

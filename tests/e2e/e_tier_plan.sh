@@ -17,7 +17,7 @@ part='--set storage.file=disk --set storage.host_memory=500000'
 # promised: examples/s, of what a check printed
 promised() { sed -n 's/^replayed, event by event: \([0-9.e+]*\) .*/\1/p' out; }
 # told WORD: the number before a word of what a check printed of rows
-told() { sed -n "s/^  rows of rows: .* \([0-9.]*\) $1[,:].*/\1/p" out; }
+told() { sed -n "s/^  rows of ids: .* \([0-9.]*\) $1[,:].*/\1/p" out; }
 # counted KEY: the number of the run, of a step
 counted() {
     sed -n '/^ "tiers": \[/,/^ \]/p' run/report.json |
@@ -25,8 +25,8 @@ counted() {
 }
 # near NAME NUMBER OTHER: within a tenth, or ten rows
 near() {
-    awk -v x="$2" -v y="$3" 'BEGIN { d = x - y; exit !(x != "" && (d < 0 ? -d : d) <= 0.1 * y + 10) }' ||
-        fail "$1: $2, in truth $3"
+    awk -v x="$2" -v y="$3" 'BEGIN { d = x - y
+        exit !(x != "" && (d < 0 ? -d : d) <= 0.1 * y + 10) }' || fail "$1: $2, in truth $3"
 }
 
 echo '-- what a check says, and what the run counts'
@@ -38,6 +38,9 @@ cp out check
 expect 0 '' ranks 1 train wide.yaml "$@" --set train.steps=20 --set run.directory=run $part
 cp check out
 near made "$(told made)" "$(counted made)"
+there=$(told '% of them there')
+near hits "$(awk -v r="$(told rows)" -v h="$there" 'BEGIN { print r * h / 100 }')" \
+    "$(counted hits)"
 near written "$(told written)" "$(counted written)"
 near rows "$(told rows)" "$(counted asked)"
 
@@ -53,16 +56,22 @@ equal "$(told made)" "$(cp check out && told made)"
 expect 0 '' ranks 1 train wide.yaml --check "$@" --set train.steps=20 $part \
     --set schedule.profile=$profile
 equal "$(promised)" "$first"
-expect 0 '' ranks 1 train wide.yaml --check "$@" --set train.steps=20 --set schedule.profile=$profile
-hides '^rows: '
+expect 0 '' ranks 1 train wide.yaml --check "$@" --set train.steps=20 \
+    --set schedule.profile=$profile
+! grep -q "^rows: " out || fail "rows without a file"
 awk -v x="$(promised)" -v y="$first" 'BEGIN { exit !(x > y) }' || fail 'files take no time'
 
 echo '-- refused'
 # no KEY PATTERN: a profile with another first number of KEY
 no() {
-    awk -v key="\"$1\":" '{ print } index($0, key) && !done { done = 1; getline; sub(/[0-9.e+-]+/, "-1"); print }' \
-        $profile >bad.json
-    expect 65 "$2" ranks 1 train wide.yaml --check --set schedule.profile=bad.json "$@"
+    awk -v key="\"$1\":" '{ print } index($0, key) && !done {
+        done = 1
+        getline
+        sub(/[0-9.e+-]+/, "-1")
+        print
+    }' $profile >bad.json
+    # shellcheck disable=SC2086 # words
+    expect 65 "$2" ranks 1 train wide.yaml --check $part --set schedule.profile=bad.json
 }
 no take 'tier.take of layer .* must be finite and not negative'
 no hits 'tier.hits of layer .* cannot be'
@@ -70,7 +79,7 @@ no distinct 'tier.distinct of layer .* cannot be'
 no reads_s 'tier.reads_s of type .* must be finite and not negative'
 
 echo '-- memory'
-small='--set resources.cpu.memory=400000'
+small='--set resources.cpu.memory=700000'
 # shellcheck disable=SC2086 # words
 {
     expect 65 'no plan fits the memory' ranks 1 train wide.yaml --check "$@" $small

@@ -144,7 +144,8 @@ struct found {
     double again, hits, first, first_hits;
 };
 
-/* The rows of a step come. False: there are too few slots. */
+/* The rows of a step come, when those of the step before have left where there is no room for both.
+ * False: there is none for the step. */
 static bool take(const struct hps_tier_trace *t, struct pass *p, int step, struct found *f)
 {
     const int *row = t->row + t->end[step];
@@ -158,9 +159,11 @@ static bool take(const struct hps_tier_trace *t, struct pass *p, int step, struc
         *(known ? &f->hits : &f->first_hits) += hit;
         p->known[row[i]] = true;
     }
-    if (!hps_slots_take(p->slots, n, row, true, &m)) return false;
-    hps_slots_find(p->slots, n, row, p->pinned[1]);
+    bool taken = hps_slots_take(p->slots, n, row, true, &m);
     hps_slots_release(p->slots, p->n[0], p->pinned[0]);
+    p->n[0] = 0;
+    if (!taken && !hps_slots_take(p->slots, n, row, true, &m)) return false;
+    hps_slots_find(p->slots, n, row, p->pinned[1]);
     int *pinned = p->pinned[0];
     p->pinned[0] = p->pinned[1];
     p->pinned[1] = pinned;
@@ -210,13 +213,14 @@ static size_t max_step(const struct hps_tier_trace *t)
     return max;
 }
 
-/* Where nothing was measured, shares fall as they do before. */
-static void fill_shares(double *share, const double *all, const double *hits)
+/* Shares up to number `known` were measured; where nothing was, they fall as they do before. */
+static void fill_shares(double *share, int known, const double *all, const double *hits)
 {
     share[0] = 1;
     for (int i = 1; i < HPS_TIER_SHARES; i++) {
         double fall = i > 1 && share[i - 2] > 0 ? share[i - 1] / share[i - 2] : 0.5;
-        share[i] = fmin(all[i] > 0 ? hits[i] / all[i] : share[i - 1] * fall, share[i - 1]);
+        bool measured = i <= known && all[i] > 0;
+        share[i] = fmin(measured ? hits[i] / all[i] : share[i - 1] * fall, share[i - 1]);
     }
 }
 
@@ -224,6 +228,7 @@ struct hps_tier_sample hps_tier_trace_end(struct hps_tier_trace *t)
 {
     struct hps_tier_sample x = { .steps = t->nstep };
     struct shares s;
+    int known = 0;
     size_t max = max_step(t);
 
     if (t->nstep == 0) return x;
@@ -233,12 +238,15 @@ struct hps_tier_sample hps_tier_trace_end(struct hps_tier_trace *t)
     x.asked = times * (double)t->end[t->nstep] / t->nstep;
     for (int i = 0; i < HPS_TIER_POINTS; i++)
         x.distinct[i] = times * t->distinct[t->nstep >> i > 0 ? t->nstep >> i : 1];
+    /* not with so few that the rows of two steps fill them: the run may have more */
     for (int i = 1; i < HPS_TIER_SHARES; i++) {
         int slots = t->distinct[t->nstep] >> i;
-        if ((size_t)slots > 2 * max) replay(t, i, slots, max, &s);
+        if ((size_t)slots < 2 * max) break;
+        replay(t, i, slots, max, &s);
+        known = i;
     }
-    fill_shares(x.hits, s.again, s.hits);
-    fill_shares(x.later_hits, s.later, s.later_hits);
-    fill_shares(x.first_hits, s.first, s.first_hits);
+    fill_shares(x.hits, known, s.again, s.hits);
+    fill_shares(x.later_hits, known, s.later, s.later_hits);
+    fill_shares(x.first_hits, known, s.first, s.first_hits);
     return x;
 }

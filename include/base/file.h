@@ -22,6 +22,9 @@ int hps_file_open(const char *path, int flags);
 /* A new own file to write (O_RDWR with the flags). What had its name before is removed, never
  * opened; a folder is not removed. A descriptor, or -1 with errno. Local. */
 int hps_file_new(const char *path, int flags);
+/* A file in the directory without a name, or one that has lost it, to read and write: it ends with
+ * its descriptor. -1 with errno. Local. */
+int hps_file_scratch(const char *directory);
 /* Write all n bytes; or n pieces, one behind the other in the file; their list is overwritten.
  * False with errno. Local. */
 bool hps_file_put(int fd, const void *from, size_t n, uint64_t at);

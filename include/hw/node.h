@@ -31,6 +31,7 @@ struct hps_node {
     double gather_rows_s;       /* random 64-byte rows of a table beyond the caches     */
     double copy_to_device_bytes_s, copy_to_host_bytes_s;    /* of pinned memory; 0: no GPU */
     double disk_bytes_s;        /* reading a file given by the caller                   */
+    double reads_s;             /* from a directory for rows (hw/disk.h), 4 KiB each    */
 };
 
 /* Fill in *node. Facts that cannot be found are "" or 0 (cores: at least 1), with one HPS_DEBUG

@@ -12,7 +12,7 @@
  *     x_s = micro_s[t] + m_s/k + read_s[t]*b if it reads the dataset, but is not the first to
  *     m_s = move * (recv[i][t] + send[j][t]) * b/Bo     t a CPU, which copies what it sends itself
  *     e_s = f_s + g_s
- *     o_s = M*b * (CT * once/oct + Y/Bo) + step_s[t]                                 once a step
+ *     o_s = M*b * (CT * once/oct + Y/Bo) + step_s[t] + busy_s                        once a step
  *     Y   = 2 sum sync * ((1 - beta) (k-1)/k + beta/k * (k-1)/k)
  *           sync is of two units, which have half of the rows each; alone there is none. With
  *           servers the last (k-1)/k is 1: all rows are elsewhere. Dense weights that are there
@@ -30,11 +30,15 @@
  * Between two steps it waits for the slowest of the gradients that travel back to earlier stages
  * and what these compute once a step:
  *     G_0 = o_0;  G_s = max(o_s, G_{s-1} + e_{s-1} + h_s)
- *     step = max( batch*tau, max_s (G_s + W_s) + wait * batch*ET_servers )
+ *     step = max( batch*tau, max_s (G_s + W_s, busy_s + disk_s) + wait * batch*ET_servers )
  * and for stages a < b on the same units also G_a + M (e_a + e_b) + o_b. It is the step of the
  * schedule where S = 1, where M = 1, and where stages are alike; else it may be a little less, with
  * shared units a little more (tests/unit/t_engine.c), never less than the paper's model, batch*tau:
  * it only adds.
+ *
+ * Where memory has not room for all rows (plan/tier_time.h), a unit is busy with those that come
+ * and leave, busy_s, and the disk reads those of the next step, disk_s, while it computes this one.
+ * Servers do the same: their busy_s, and what disk_s is beyond all that, come to the step.
  *
  * A worker asks servers for rows once a step, when they have applied its gradients of the step
  * before: it waits for what they do for it, wait = 1/W, and where gradients are summed over workers
@@ -48,6 +52,7 @@
 #define HPS_PLAN_ENGINE_H
 
 #include "plan/plan.h"
+#include "plan/tier_time.h"
 
 struct hps_engine_result { double step_s, examples_s, seconds, cost_usd; };
 
@@ -78,6 +83,8 @@ struct hps_engine_line {
     double sync0, sync1;              /* of the seconds of M Y/Bo b: dense sums, rows          */
     bool served, dense_served;        /* rows are on servers; dense weights too                */
     double step, hop;                 /* step_s[t]; h_s                                        */
+    int first, last, type;            /* i, j, t                                               */
+    struct hps_tier_curves *tier;     /* of rows in files; NULL: there are none; borrowed      */
 };
 /* Seconds of M Y/Bo b of k units of each worker. */
 static inline double hps_engine_sums(const struct hps_engine_line *x, double k)
@@ -87,13 +94,19 @@ static inline double hps_engine_sums(const struct hps_engine_line *x, double k)
 
     return x->sync0 * dense + x->sync1 / k * (x->served ? 1 : others);
 }
-struct hps_engine_terms { double forward, backward, once, hop; };
+struct hps_engine_terms {
+    double forward, backward, once, hop;
+    double paging;                    /* least seconds of a step: its rows come from the disk  */
+};
 struct hps_engine_line hps_engine_line(const struct hps_profile *p, struct hps_engine_cut cut,
                                        int i, int j, int t);
 struct hps_engine_terms hps_engine_terms(const struct hps_engine_line *x, double ct, double k);
 double hps_engine_step(int S, const struct hps_engine_terms *x, const int *mate, double M,
                        double max);
-/* The terms and mates (S) [out] of a priced plan. Pure. */
+/* The terms and mates (S) [out] of a priced plan; the seconds that its servers' rows in files add
+ * to a step of step_s. Pure. */
+double hps_engine_served_s(const struct hps_plan *plan, const struct hps_profile *p,
+                           double step_s);
 void hps_engine_stages(const struct hps_plan *plan, const struct hps_profile *p,
                        struct hps_engine_terms *x, int *mate);
 /* The step of a priced plan whose stages take step_s of it: with the wait for servers, and no less

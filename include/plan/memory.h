@@ -4,8 +4,8 @@
  *     need = sum over i..j of (weight_bytes + state_bytes) / (k where it has a table, else 1)
  * since the rows of tables (hps_profile_has_table) are distributed over the units, while dense
  * layers are replicated on each; of rows at most what a unit has in memory, where others are in a
- * file. It suffices that need <= memory_bytes * (1 + 1e-9); a type of unknown memory holds
- * everything. The need never rises with k, so there is a smallest k. */
+ * file, which no GPU may have. It suffices that need <= memory_bytes * (1 + 1e-9); a type of
+ * unknown memory holds everything. The need never rises with k, so there is a smallest k. */
 #ifndef HPS_PLAN_MEMORY_H
 #define HPS_PLAN_MEMORY_H
 

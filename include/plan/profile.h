@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "base/status.h"
+#include "plan/tier.h"
 
 #define HPS_NAME 64             /* bytes of a name in a profile, the 0 included */
 
@@ -26,6 +27,9 @@ struct hps_profile_layer {
     double state_bytes;         /* in addition to the weights: gradients of dense layers, state
                                    of the optimiser; of a unit that holds all of the layer */
     bool reads;                 /* it reads columns of the dataset */
+    int rows_with;              /* of a layer with a table: the first layer that requests the same
+                                   rows, of which the next is known */
+    struct hps_tier_sample sample;      /* which rows steps need (plan/tier.h) */
 };
 
 /* What the engine-faithful model (plan/engine.h) needs in addition to the paper's. All 0, and 4
@@ -45,6 +49,16 @@ struct hps_profile_engine {
                                    was */
 };
 
+/* What rows take that memory has no room for (plan/tier.h), of a unit of a type: seconds for a row
+ * of the requests that layer l is the first of. All 0 where nothing is known. */
+struct hps_profile_tier {
+    double *take_s;             /* (L, T) that a step needs, wherever it lies                   */
+    double *make_s, *read_s, *write_s;      /* (L, T) beside that: made; read, once the disk has
+                                   it; written                                               */
+    double *reads_s;            /* (T) rows a second from the disk, while all units of its host
+                                   read */
+};
+
 struct hps_profile {
     int L, T;
     double batch;               /* Bo */
@@ -59,8 +73,9 @@ struct hps_profile {
     double *recv, *send;        /* (L, T) what crosses the boundary before / after the layer */
     struct hps_profile_engine engine;
     double *serve;              /* (L, T) seconds of a dedicated server for Bo examples */
+    struct hps_profile_tier tier;
     double max_rows_bytes;      /* of the rows of a unit, in memory: others are in its file; 0: all
-                                   are in memory. Of the deck, not in a file                  */
+                                   are in memory. The deck's, where there is one             */
     int server_type;            /* dedicated servers: paid, counted against the limit */
     long long server_units;     /* 0: none                                        */
     bool server_dense;          /* they have the dense weights too, each of them all        */

@@ -17,10 +17,10 @@ struct hps_engine_result hps_promise_step(const struct hps_plan *plan,
 struct hps_engine_result hps_promise_run(const struct hps_plan *plan, const struct hps_profile *p);
 
 /* The seconds of a step of stage s, by what it does in them: forwards and backwards; what is done
- * once a step for rows and weights, pull, push and update, the exchange of rows, traffic with
- * servers and the wait for them; sums of dense gradients over its units; messages of other stages,
- * until they come; the rest of the step, in which it counts, reads and waits for other ranks. Their
- * sum is step_s. Pure. */
+ * once a step for rows and weights, pull, push and update, the exchange of rows, rows in files,
+ * traffic with servers and the wait for them; sums of dense gradients over its units; messages of
+ * other stages, until they come; the rest of the step, in which it counts, reads and waits for
+ * other ranks. Their sum is step_s. Pure. */
 enum hps_promise_part {
     HPS_PROMISE_COMPUTE, HPS_PROMISE_PULL, HPS_PROMISE_REDUCE, HPS_PROMISE_MESSAGE,
     HPS_PROMISE_WAIT, HPS_PROMISE_PARTS

@@ -25,6 +25,7 @@ struct hps_measure_opt {
     double epochs, throughput_limit; /* of the profile                    */
     bool present;                    /* limit types to the ranks present  */
     const struct hps_storage_opt *storage;  /* memory has all rows, of small tables        */
+    const struct hps_storage_opt *files;    /* as the deck has it: where rows are in files */
     double max_rows_bytes;           /* of the rows of a unit, in memory; 0: all  */
     int prefetch;                    /* steps that are read ahead         */
     int server_type;                 /* of the dedicated servers; -1: any */

@@ -187,6 +187,7 @@ static struct hps_measure_opt measure_opt(const struct hps_job *j, bool present)
                                      .throughput_limit = j->o.sched.throughput_limit,
                                      .present = present,
                                      .storage = &j->o.measured,
+                                     .files = &j->o.storage,
                                      .max_rows_bytes = j->o.storage.host_memory,
                                      .prefetch = j->o.data.prefetch,
                                      .server_type = j->server_type,

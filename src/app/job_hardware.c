@@ -8,6 +8,7 @@
 #include "base/say.h"
 #include "base/wait.h"
 #include "base/world.h"
+#include "hw/disk.h"
 #include "hw/gpu.h"
 #include "life/watch.h"
 
@@ -90,12 +91,21 @@ static void emulate_late(struct hps_job *j)
     }
 }
 
+/* Ranks of one host share its disk as in a training. */
+static void try_disk(struct hps_job *j)
+{
+    if (!j->o.storage.file[0]) return;
+    hps_barrier_sleeping(j->world);
+    j->node.reads_s = hps_disk_reads_s(j->o.storage.file);
+}
+
 enum hps_status hps_job_hardware(struct hps_job *j)
 {
     hps_watch_phase("looking at the hardware", LOOK_S);
     enum hps_status st = hps_job_device(j);
     if (!st) st = hps_agree(j->world, hps_count_begin(&j->o.perf));
     if (!st) st = hps_agree(j->world, hps_bench_node(&j->dev, &j->node, j->train->file[0]->path));
+    if (!st) try_disk(j);
     if (!st) st = hps_pool_gather(&j->pool, &j->node, &j->o.pool, true, j->world);
     if (!st) j->dev.slow = j->pool->type[j->pool->type_of[hps_rank()]].slow;
     if (!st) emulate_late(j);

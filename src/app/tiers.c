@@ -3,14 +3,18 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "base/mpi_check.h"
+#include "base/page.h"
 #include "base/say.h"
 #include "base/world.h"
+#include "plan/tier_time.h"
 
 static const double for_rows = 0.75;    /* of the memory that is left */
 
@@ -82,24 +86,83 @@ static double most_bytes(const struct hps_job *j, int ranks)
     return most;
 }
 
-static void print_part(const struct hps_job *j, const char *of, struct part x)
+/* ", on ranks 0-3,7": those whose stage this is (a server's: HPS_PLAN_SERVER). */
+static void add_ranks(struct hps_page *to, const struct hps_job *j, const int *stage_of, int s)
+{
+    const char *before = ", on ranks ";
+
+    for (int r = 0, end; r < j->pool->R; r = end) {
+        end = r + 1;
+        if (stage_of[r] != s) continue;
+        while (end < j->pool->R && stage_of[end] == s)
+            end++;
+        hps_page_add(to, "%s%d", before, r);
+        if (end > r + 1) hps_page_add(to, "-%d", end - 1);
+        before = ",";
+    }
+}
+
+static void print_part(const struct hps_job *j, const char *of, struct part x, const char *where)
 {
     double file = in_file(j, x);
 
     if (x.bytes > 0)
-        hps_out("rows: each of the %.0f units of %s has %.3g GB: %.3g in memory, %.3g in a file\n",
-                x.units, of, x.bytes / 1e9, (x.bytes - file) / 1e9, file / 1e9);
+        hps_out("rows: each of the %.0f units of %s has %.3g GB: %.3g in memory, %.3g in a file%s"
+                "\n", x.units, of, x.bytes / 1e9, (x.bytes - file) / 1e9, file / 1e9, where);
+}
+
+/* What a step is to find, and what that takes, by request. */
+static void print_requests(const struct hps_job *j, int n, const struct hps_tier_request *list,
+                           int type)
+{
+    for (const struct hps_tier_request *x = list; x < list + n; x++) {
+        const struct hps_tier_rows *r = &x->rows;
+        hps_out("  rows of %s: %.3g GB, %.3g in memory; of a step %.0f rows, %.1f %% of them "
+                "there, %.0f made, %.0f read, %.0f written: %.3g s busy, %.3g s of reads (%.0f a "
+                "second)\n",
+                j->profile->layer[x->layer].name, x->bytes / 1e9, x->memory_bytes / 1e9, r->asked,
+                r->asked > 0 ? 100 * r->hits / r->asked : 100, r->made, r->read, r->written,
+                x->time.busy_s, x->time.disk_s, j->profile->tier.reads_s[type]);
+    }
+}
+
+/* Of stage s; s = S: of the servers. */
+static void print_tiers_of(const struct hps_job *j, int s, const int *stage_of,
+                           struct hps_tier_curves *curves)
+{
+    const struct hps_plan *plan = j->plan;
+    bool served = s == plan->S;
+    const struct hps_plan_stage all = { .last = plan->L - 1, .type = plan->server_type,
+                                        .units = plan->server_units };
+    const struct hps_plan_stage *g = served ? &all : &plan->stage[s];
+    struct hps_tier_request *list = hps_mem_new((size_t)plan->L, sizeof *list);
+    struct hps_page where = { 0 };
+    char of[32] = "the servers";
+
+    if (!served) snprintf(of, sizeof of, "stage %d", s);
+    hps_page_add(&where, "%s", "");
+    add_ranks(&where, j, stage_of, served ? HPS_PLAN_SERVER : s);
+    print_part(j, of, served ? server_part(j) : stage_part(j, s), where.at);
+    if (g->units > 0) {
+        int n = hps_tier_requests(curves, g->first, g->last, g->type, (double)g->units, served,
+                                  list);
+        print_requests(j, n, list, g->type);
+    }
+    hps_mem_free(where.at);
+    hps_mem_free(list);
 }
 
 void hps_job_print_tiers(const struct hps_job *j)
 {
     if (!j->o.storage.file[0]) return;
-    print_part(j, "the servers", server_part(j));
-    for (int s = 0; s < j->plan->S; s++) {
-        char of[32];
-        snprintf(of, sizeof of, "stage %d", s);
-        print_part(j, of, stage_part(j, s));
-    }
+    struct hps_tier_curves *curves = hps_tier_curves_new(j->profile);
+    int *stage_of = hps_mem_new((size_t)j->pool->R, sizeof *stage_of);
+
+    if (hps_plan_place(j->plan, j->pool->R, j->pool->type_of, stage_of) == HPS_OK)
+        for (int s = 0; s <= j->plan->S; s++)
+            print_tiers_of(j, s, stage_of, curves);
+    hps_mem_free(stage_of);
+    hps_tier_curves_free(curves);
 }
 
 /* ---- the directory ---- */

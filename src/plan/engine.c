@@ -37,6 +37,9 @@ struct hps_engine_line hps_engine_line(const struct hps_profile *p, struct hps_e
                                  .served = hps_profile_served(p),
                                  .dense_served = p->server_dense,
                                  .step = p->engine.step_s[t],
+                                 .first = i,
+                                 .last = j,
+                                 .type = t,
                                  .extra = p->engine.micro_s[t],
                                  .forward_share = 1.0 / 3 };
 
@@ -62,12 +65,15 @@ struct hps_engine_terms hps_engine_terms(const struct hps_engine_line *x, double
 {
     double micro = ct * x->rows, once = x->once_share * micro, pass = micro - once;
     double extra = x->extra + x->move / k;
+    struct hps_tier_time tier =
+        hps_tier_time(x->tier, x->first, x->last, x->type, k * x->workers);
 
     return (struct hps_engine_terms){
         .forward = x->forward_share * pass + extra / 2,
         .backward = (1 - x->forward_share) * pass + extra / 2,
-        .once = x->M * once + hps_engine_sums(x, k) + x->step,
+        .once = x->M * once + hps_engine_sums(x, k) + x->step + tier.busy_s,
         .hop = x->hop,
+        .paging = tier.busy_s + tier.disk_s,
     };
 }
 
@@ -107,7 +113,7 @@ double hps_engine_step(int S, const struct hps_engine_terms *x, const int *mate,
         if (partner > s)
             mine = larger(mine,
                           M * (micro + x[partner].forward + x[partner].backward) + x[partner].once);
-        step = larger(step, begin + mine);
+        step = larger(step, larger(begin + mine, y->paging));
     }
     return step;
 }
@@ -116,13 +122,26 @@ void hps_engine_stages(const struct hps_plan *plan, const struct hps_profile *p,
                        struct hps_engine_terms *x, int *mate)
 {
     struct hps_engine_cut cut = hps_engine_cut(p);
+    struct hps_tier_curves *tier = hps_tier_curves_new(p);
 
     for (int s = 0; s < plan->S; s++) {
         const struct hps_plan_stage *g = &plan->stage[s];
         struct hps_engine_line line = hps_engine_line(p, cut, g->first, g->last, g->type);
+        line.tier = tier;
         x[s] = hps_engine_terms(&line, g->ct, (double)(g->units / p->workers));
         mate[s] = hps_plan_partner(plan, s);
     }
+    hps_tier_curves_free(tier);
+}
+
+double hps_engine_served_s(const struct hps_plan *plan, const struct hps_profile *p, double step_s)
+{
+    struct hps_tier_curves *tier = hps_tier_curves_new(p);
+    struct hps_tier_time x =
+        hps_tier_time_served(tier, plan->server_type, (double)plan->server_units);
+
+    hps_tier_curves_free(tier);
+    return x.busy_s + fmax(x.disk_s - step_s, 0);
 }
 
 double hps_engine_wait(const struct hps_profile *p)
@@ -138,8 +157,10 @@ double hps_engine_wait_s(const struct hps_plan *plan, const struct hps_profile *
 double hps_engine_with_servers(const struct hps_plan *plan, const struct hps_profile *p,
                                double step_s)
 {
-    return fmax(step_s + hps_engine_wait_s(plan, p),
-                hps_engine_cut(p).batch * hps_cost_tau(plan, p));
+    double step = fmax(step_s + hps_engine_wait_s(plan, p),
+                       hps_engine_cut(p).batch * hps_cost_tau(plan, p));
+
+    return step + hps_engine_served_s(plan, p, step);
 }
 
 struct hps_engine_result hps_engine_result(const struct hps_plan *plan,

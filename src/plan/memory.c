@@ -66,8 +66,15 @@ struct hps_memory hps_memory_of(const struct hps_profile *p, int i, int j)
     return m;
 }
 
+/* Files are for CPUs. */
+static bool is_barred(const struct hps_profile *p, int t, struct hps_memory m)
+{
+    return p->type[t].gpu && m.max > 0 && m.rows > 0;
+}
+
 long long hps_memory_min_units(const struct hps_profile *p, int t, struct hps_memory m)
 {
+    if (is_barred(p, t, m)) return HPS_MEMORY_NEVER;
     double max = p->type[t].memory_bytes * (1 + SLACK);
 
     if (!(p->type[t].memory_bytes > 0) || hps_memory_need(m, 1) <= max) return 1;
@@ -91,8 +98,10 @@ double hps_memory_snapshot(const struct hps_profile *p, int t, struct hps_memory
 /* Layers i..j on so many units of t: how many times what a unit has it needs. */
 static double times(const struct hps_profile *p, int i, int j, int t, long long units)
 {
-    double need = hps_memory_need(hps_memory_of(p, i, j), (double)units);
+    struct hps_memory m = hps_memory_of(p, i, j);
+    double need = hps_memory_need(m, (double)units);
 
+    if (is_barred(p, t, m)) return INFINITY;
     return p->type[t].memory_bytes > 0 ? need / p->type[t].memory_bytes : 0;
 }
 
@@ -115,6 +124,11 @@ bool hps_memory_lacks(const struct hps_profile *p, int i, int j, int t, long lon
                       char *text, size_t size)
 {
     if (times(p, i, j, t, units) <= 1 + SLACK) return false;
+    if (is_barred(p, t, hps_memory_of(p, i, j))) {
+        snprintf(text, size, "layer %s has rows in files (storage.file), which are for CPUs; type "
+                 "%s is a GPU", p->layer[i].name, p->type[t].name);
+        return true;
+    }
     say_need(text, size, p, i, j, t, units);
     return true;
 }
@@ -129,10 +143,11 @@ static long long all_units(const struct hps_profile *p, int t)
 static int nearest_type(const struct hps_profile *p, int l)
 {
     double min = INFINITY;
-    int nearest = -1;
+    int nearest = -1;           /* a GPU where there is nothing else */
 
     for (int t = 0; t < p->T; t++) {
-        if (all_units(p, t) < 1 || !(times(p, l, l, t, all_units(p, t)) < min)) continue;
+        if (all_units(p, t) < 1) continue;
+        if (nearest >= 0 && !(times(p, l, l, t, all_units(p, t)) < min)) continue;
         min = times(p, l, l, t, all_units(p, t));
         nearest = t;
     }

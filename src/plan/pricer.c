@@ -117,6 +117,7 @@ static void init_engine(struct hps_pricer_engine *e, const struct hps_problem *q
 
     e->on = hps_sched_engine(q->opt);
     e->cut = hps_engine_cut(q->profile);
+    if (e->on) e->tier = hps_tier_curves_new(q->profile);
     e->line = hps_mem_new(L, sizeof *e->line);
     e->terms = hps_mem_new(L, sizeof *e->terms);
     e->bound = hps_mem_new(L, sizeof *e->bound);
@@ -184,6 +185,7 @@ static void free_workspace(struct hps_pricer_workspace *w)
                     w->capacity,      w->choice,       w->start };
 
     hps_cost_free(w->c);
+    hps_tier_curves_free(e->tier);
     hps_provision_job_done(&w->job);
     for (size_t a = 0; a < sizeof all / sizeof *all; a++)
         hps_mem_free(all[a]);

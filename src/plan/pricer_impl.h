@@ -52,6 +52,7 @@ struct hps_pricer_bound_stage {
 struct hps_pricer_engine {
     bool on; /* the deck's objective is the engine-faithful model     */
     struct hps_engine_cut cut;
+    struct hps_tier_curves *tier;   /* of rows in files; NULL: there are none                */
     struct hps_engine_line *line;   /* (S)                                                   */
     struct hps_engine_terms *terms; /* (S) at the units in the memo                          */
     struct hps_pricer_bound_stage *bound; /* (S)                                           */

@@ -40,9 +40,11 @@ bool hps_pricer_load(struct hps_pricer *pr)
     for (int s = 0; s < w->stages.S; s++)
         w->job.shared = w->job.shared || w->stages.mate[s] >= 0;
     for (int s = 0; s < w->stages.S; s++) {
-        if (w->engine.on)
+        if (w->engine.on) {
             w->engine.line[s] = hps_engine_line(w->q->profile, w->engine.cut, w->stages.first[s],
                                                 w->stages.last[s], w->stages.type[s]);
+            w->engine.line[s].tier = w->engine.tier;
+        }
         if (w->stages.mate[s] >= 0 && w->stages.mate[s] < s) {
             w->stages.line[s] = w->stages.line[w->stages.mate[s]];
             continue;

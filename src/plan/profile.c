@@ -10,6 +10,8 @@
 #include "net/layer.h"
 #include "plan/memory.h"
 
+#define SLACK 1e-9              /* relative: a sum that was rounded */
+
 bool hps_profile_has_table(const struct hps_profile_layer *layer)
 {
     const struct hps_layer_type *kind = hps_layer_find(layer->type);
@@ -25,7 +27,7 @@ static size_t table_size(const struct hps_profile *p)
 /* All tables are contiguous, so that they are copied and broadcast as one. */
 static size_t all_tables(const struct hps_profile *p)
 {
-    return 9 * table_size(p) + 4 * (size_t)p->T;
+    return 13 * table_size(p) + 5 * (size_t)p->T;
 }
 
 static void point(struct hps_profile *p, double *table)
@@ -41,7 +43,12 @@ static void point(struct hps_profile *p, double *table)
     p->engine.forward_s = table + 6 * n;
     p->engine.once_s = table + 7 * n;
     p->serve = table + 8 * n;
-    p->engine.read_s = table + 9 * n;
+    p->tier.take_s = table + 9 * n;
+    p->tier.make_s = table + 10 * n;
+    p->tier.read_s = table + 11 * n;
+    p->tier.write_s = table + 12 * n;
+    p->tier.reads_s = table + 13 * n;
+    p->engine.read_s = p->tier.reads_s + p->T;
     p->engine.micro_s = p->engine.read_s + p->T;
     p->engine.step_s = p->engine.micro_s + p->T;
     p->engine.unsure = p->engine.step_s + p->T;
@@ -57,6 +64,8 @@ struct hps_profile *hps_profile_new(int L, int T)
     p->workers = 1;
     p->type = hps_mem_new((size_t)T, sizeof *p->type);
     p->layer = hps_mem_new((size_t)L, sizeof *p->layer);
+    for (int l = 0; l < L; l++)
+        p->layer[l].rows_with = l;
     point(p, hps_mem_new(all_tables(p), sizeof(double)));
     return p;
 }
@@ -219,6 +228,62 @@ static enum hps_status check_engine(const struct hps_profile *p, const char *fro
     return HPS_OK;
 }
 
+/* Shares, and none larger at fewer slots. */
+static bool good_shares(const double *share)
+{
+    for (int i = 0; i < HPS_TIER_SHARES; i++)
+        if (!(share[i] >= 0 && share[i] <= (i > 0 ? share[i - 1] : 1))) return false;
+    return true;
+}
+
+/* Fewer rows in more steps, more than there are, or than steps need. */
+static const char *wrong_sample(const struct hps_tier_sample *x)
+{
+    double before = x->rows;
+
+    if (!(x->asked > 0 && x->asked <= x->rows)) return "asked";
+    if (!(isfinite(x->steps) && x->steps >= 1)) return "steps";
+    for (int i = 0; i < HPS_TIER_POINTS; i++) {
+        if (!(x->distinct[i] > 0 && x->distinct[i] <= before * (1 + SLACK))) return "distinct";
+        before = x->distinct[i];
+    }
+    if (!good_shares(x->hits)) return "hits";
+    if (!good_shares(x->later_hits)) return "later_hits";
+    return good_shares(x->first_hits) ? NULL : "first_hits";
+}
+
+static enum hps_status check_samples(const struct hps_profile *p, const char *from)
+{
+    for (int l = 0; l < p->L; l++) {
+        const struct hps_profile_layer *y = &p->layer[l];
+        const struct hps_tier_sample *x = &p->layer[y->rows_with].sample;
+        if (!good_number(from, "layer", l, y->name, "tier.rows", y->sample.rows)) return HPS_DECK;
+        const char *wrong = y->sample.rows > 0 ? wrong_sample(&y->sample) : NULL;
+        if (!wrong && y->rows_with != l && !(x->rows > 0)) wrong = "with";
+        if (!wrong) continue;
+        HPS_SAY(HPS_ERROR, "%s: tier.%s of layer %d (%s) cannot be", from, wrong, l, y->name);
+        return HPS_DECK;
+    }
+    return HPS_OK;
+}
+
+static enum hps_status check_tier(const struct hps_profile *p, const char *from)
+{
+    const struct hps_profile_tier *x = &p->tier;
+    enum hps_status s = check_samples(p, from);
+
+    if (!s && !finite_not_negative(p->max_rows_bytes))
+        return refuse(from, "tier.memory_bytes", p->max_rows_bytes, "finite and not negative");
+    if (!s) s = check_table(p, from, "tier.take", x->take_s, INFINITY);
+    if (!s) s = check_table(p, from, "tier.make", x->make_s, INFINITY);
+    if (!s) s = check_table(p, from, "tier.read", x->read_s, INFINITY);
+    if (!s) s = check_table(p, from, "tier.write", x->write_s, INFINITY);
+    for (int t = 0; !s && t < p->T; t++)
+        if (!good_number(from, "type", t, p->type[t].name, "tier.reads_s", x->reads_s[t]))
+            s = HPS_DECK;
+    return s;
+}
+
 static enum hps_status check_servers(const struct hps_profile *p, const char *from)
 {
     char lack[512];
@@ -251,6 +316,7 @@ enum hps_status hps_profile_check(const struct hps_profile *p, const char *from)
     if (!s) s = check_table(p, from, "forward", p->engine.forward_s, INFINITY);
     if (!s) s = check_table(p, from, "once", p->engine.once_s, INFINITY);
     if (!s) s = check_engine(p, from);
+    if (!s) s = check_tier(p, from);
     if (s) return s;
     for (size_t a = 0; a < table_size(p); a++)
         if (p->oct[a] > 0) return HPS_OK;

@@ -35,6 +35,38 @@ static bool read_type(struct hps_profile_type *y, const struct hps_json_at *at)
     return good;
 }
 
+/* Which rows steps need, where the layer is the first that requests them. */
+static bool read_sample(struct hps_tier_sample *x, const struct hps_json_at *at)
+{
+    return hps_json_get_real(at, "rows", &x->rows) && hps_json_get_real(at, "asked", &x->asked) &&
+           hps_json_get_real(at, "steps", &x->steps) &&
+           hps_json_get_reals(at, "distinct", HPS_TIER_POINTS, x->distinct) &&
+           hps_json_get_reals(at, "hits", HPS_TIER_SHARES, x->hits) &&
+           hps_json_get_reals(at, "later_hits", HPS_TIER_SHARES, x->later_hits) &&
+           hps_json_get_reals(at, "first_hits", HPS_TIER_SHARES, x->first_hits);
+}
+
+static bool read_rows(struct hps_profile *p, int l, const struct hps_json_at *layer)
+{
+    size_t row = (size_t)l * (size_t)p->T;
+    struct hps_json_at at;
+    long long with = l;
+
+    if (!hps_json_get_object(&at, layer, "tier")) return false;
+    if (!at.object) return true;
+    if (hps_json_has(&at, "with")) {
+        if (!hps_json_get_int(&at, "with", &with)) return false;
+        if (with < 0 || with >= l) return hps_json_wrong(&at, "with", "must be an earlier layer");
+        p->layer[l].rows_with = (int)with;
+        return true;
+    }
+    return read_sample(&p->layer[l].sample, &at) &&
+           may_get_reals(&at, "take", p->T, p->tier.take_s + row) &&
+           may_get_reals(&at, "make", p->T, p->tier.make_s + row) &&
+           may_get_reals(&at, "read", p->T, p->tier.read_s + row) &&
+           may_get_reals(&at, "write", p->T, p->tier.write_s + row);
+}
+
 static bool read_layer(struct hps_profile *p, int l, const struct hps_json_at *at)
 {
     struct hps_profile_layer *y = &p->layer[l];
@@ -52,7 +84,7 @@ static bool read_layer(struct hps_profile *p, int l, const struct hps_json_at *a
                 may_get_real(at, "state_bytes", &y->state_bytes) &&
                 may_get_reals(at, "serve", p->T, p->serve + row) &&
                 may_get_reals(at, "forward", p->T, p->engine.forward_s + row) &&
-                may_get_reals(at, "once", p->T, p->engine.once_s + row);
+                may_get_reals(at, "once", p->T, p->engine.once_s + row) && read_rows(p, l, at);
 
     y->reads = json_is_true(json_object_get(at->object, "reads"));
     return good;
@@ -116,6 +148,15 @@ static bool read_engine(struct hps_profile *p, const struct hps_json_at *top)
            may_get_real(&at, "trial", &e->trial);
 }
 
+static bool read_tier(struct hps_profile *p, const struct hps_json_at *top)
+{
+    struct hps_json_at at;
+
+    if (!hps_json_get_object(&at, top, "tier")) return false;
+    return !at.object || (hps_json_get_real(&at, "memory_bytes", &p->max_rows_bytes) &&
+                          may_get_reals(&at, "reads_s", p->T, p->tier.reads_s));
+}
+
 static bool read_all(struct hps_profile *p, const struct hps_json_at *top)
 {
     struct hps_json_at at;
@@ -130,7 +171,8 @@ static bool read_all(struct hps_profile *p, const struct hps_json_at *top)
     for (int l = 0; good && l < p->L; l++)
         good = hps_json_get_entry(&at, top, "layers", (size_t)l, place, sizeof place) &&
                read_layer(p, l, &at);
-    return good && read_workers(p, top) && read_servers(p, top) && read_engine(p, top);
+    return good && read_workers(p, top) && read_servers(p, top) && read_engine(p, top) &&
+           read_tier(p, top);
 }
 
 /* The profile of a tree, which is freed. */
@@ -204,6 +246,31 @@ static bool serves(const struct hps_profile *p, int l)
     return some;
 }
 
+static json_t *write_rows(const struct hps_profile *p, int l)
+{
+    const struct hps_profile_layer *y = &p->layer[l];
+    const struct hps_tier_sample *x = &y->sample;
+    size_t row = (size_t)l * (size_t)p->T;
+    json_t *o = json_object();
+
+    if (y->rows_with != l) {
+        json_object_set_new(o, "with", json_integer(y->rows_with));
+        return o;
+    }
+    json_object_set_new(o, "rows", hps_json_real(x->rows));
+    json_object_set_new(o, "asked", hps_json_real(x->asked));
+    json_object_set_new(o, "steps", hps_json_real(x->steps));
+    write_reals(o, "distinct", HPS_TIER_POINTS, x->distinct);
+    write_reals(o, "hits", HPS_TIER_SHARES, x->hits);
+    write_reals(o, "later_hits", HPS_TIER_SHARES, x->later_hits);
+    write_reals(o, "first_hits", HPS_TIER_SHARES, x->first_hits);
+    write_reals(o, "take", p->T, p->tier.take_s + row);
+    write_reals(o, "make", p->T, p->tier.make_s + row);
+    write_reals(o, "read", p->T, p->tier.read_s + row);
+    write_reals(o, "write", p->T, p->tier.write_s + row);
+    return o;
+}
+
 static json_t *write_layer(const struct hps_profile *p, int l)
 {
     const struct hps_profile_layer *y = &p->layer[l];
@@ -227,6 +294,8 @@ static json_t *write_layer(const struct hps_profile *p, int l)
         write_reals(o, "once", p->T, p->engine.once_s + row);
     }
     if (y->reads) json_object_set_new(o, "reads", json_true());
+    bool sampled = p->layer[y->rows_with].sample.rows > 0;
+    if (sampled) json_object_set_new(o, "tier", write_rows(p, l));
     return o;
 }
 
@@ -244,6 +313,15 @@ static json_t *write_engine(const struct hps_profile *p)
     if (e->move > 0) json_object_set_new(o, "move", hps_json_real(e->move));
     if (e->run_s > 0) json_object_set_new(o, "run_s", hps_json_real(e->run_s));
     if (e->trial > 0) json_object_set_new(o, "trial", hps_json_real(e->trial));
+    return o;
+}
+
+static json_t *write_tier(const struct hps_profile *p)
+{
+    json_t *o = json_object();
+
+    json_object_set_new(o, "memory_bytes", hps_json_real(p->max_rows_bytes));
+    write_reals(o, "reads_s", p->T, p->tier.reads_s);
     return o;
 }
 
@@ -278,6 +356,7 @@ static json_t *write_all(const struct hps_profile *p)
     json_object_set_new(o, "workers", json_integer(p->workers));
     if (hps_profile_served(p)) json_object_set_new(o, "servers", write_servers(p));
     if (p->engine.batch > 0) json_object_set_new(o, "engine", write_engine(p));
+    if (p->max_rows_bytes > 0) json_object_set_new(o, "tier", write_tier(p));
     return o;
 }
 

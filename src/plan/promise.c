@@ -67,6 +67,16 @@ static double exchange_s(const struct hps_plan_stage *g, const struct hps_profil
     return sum;
 }
 
+/* What a unit of a stage does for rows in files. */
+static double busy_s(const struct hps_plan_stage *g, const struct hps_profile *p)
+{
+    struct hps_tier_curves *curves = hps_tier_curves_new(p);
+    double s = hps_tier_time(curves, g->first, g->last, g->type, (double)g->units).busy_s;
+
+    hps_tier_curves_free(curves);
+    return s;
+}
+
 struct hps_promise_parts hps_promise_parts(const struct hps_plan *plan, const struct hps_profile *p,
                                            int s)
 {
@@ -76,7 +86,7 @@ struct hps_promise_parts hps_promise_parts(const struct hps_plan *plan, const st
     double k = (double)(g->units / p->workers), times = trial_of(p);
     double work = cut.M * g->ct * line.rows, served = served_s(plan, p);
     double compute = work * (1 - line.once_share), exchange = exchange_s(g, p, k);
-    double pull = work * line.once_share + served + exchange;
+    double pull = work * line.once_share + served + exchange + busy_s(g, p);
     double sums = fmax(hps_engine_sums(&line, k) - exchange, 0);
     double rest = step_s(plan, p) - compute - pull - sums;
     double message = plan->S > 1 ? fmax(rest - line.step - cut.M * line.extra, 0) : 0;

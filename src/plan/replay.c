@@ -112,6 +112,8 @@ double hps_replay_step(int S, const struct hps_engine_terms *x, const int *mate,
         one_step(&r);
     }
     double step_s = (r.ranks[0].free_s - began_s) / STEPS;
+    for (int s = 0; s < S; s++)
+        step_s = fmax(step_s, x[s].paging);
     done(&r);
     return step_s;
 }

@@ -15,6 +15,7 @@
 #include "profile/fit.h"
 #include "profile/measure_read.h"
 #include "profile/measure_sync.h"
+#include "profile/measure_tier.h"
 #include "profile/measure_trial.h"
 
 static bool overlap(const struct hps_pool *pool, int r, int q)
@@ -359,6 +360,8 @@ enum hps_status hps_measure_profile(struct hps_profile **out, const struct hps_n
     if (!st) hps_measure_sync(p, rows, net, pool, dev, o->storage, world);
     if (!st && !is_short(o)) st = hps_measure_pairs(p, round, nround, net, pool, dev, o, world);
     if (!st && !is_short(o)) st = hps_measure_move(p, net, pool, dev, o, world);
+    if (!st) st = hps_measure_tier_rows(p, net, o, world);
+    if (!st) st = hps_measure_tier(p, round, nround, net, pool, dev, o, world);
     hps_measure_types(p, pool, o);
     move_to_servers(p, tables);
     if (!st && !is_short(o)) st = hps_measure_serve(p, net, pool, dev, o, world);

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/say.h"
+#include "plan/tier.h"
 #include "ps/ps_impl.h"
 
 /* My rows of a group of tables: their number, and the bytes of a row of all its tables together. */
@@ -60,38 +61,6 @@ static enum hps_status refuse_gpu(const struct hps_ps *s, const struct shard *sh
 
 /* ---- hosts ---- */
 
-/* Which groups have all of their rows in memory: those that need no more than an equal part of what
- * the others leave. Returns the bytes that are left to the rest. */
-static double place_small(int n, const struct shard *shard, double bytes, bool *all)
-{
-    for (int left = n, before = 0; left > 0 && left != before;) {
-        double part = bytes / left;
-        before = left;
-        for (int g = 0; g < n; g++) {
-            double need = shard[g].rows * shard[g].row_bytes;
-            if (all[g] || need > part) continue;
-            all[g] = true;
-            bytes -= need;
-            left--;
-        }
-    }
-    return bytes;
-}
-
-/* The share of its rows for which each of the other groups has slots, beside the index of all its
- * rows. */
-static double share_of(int n, const struct shard *shard, double bytes, const bool *all)
-{
-    double index = 0, slots = 0;
-
-    for (int g = 0; g < n; g++) {
-        if (all[g]) continue;
-        index += shard[g].rows * (double)hps_row_store_row_bytes();
-        slots += shard[g].rows * (shard[g].row_bytes + (double)hps_row_store_slot_bytes());
-    }
-    return slots > 0 ? (bytes - index) / slots : 1;
-}
-
 static enum hps_status refuse_share(const struct shard *shard, int n, double bytes)
 {
     double all = 0;
@@ -105,18 +74,19 @@ static enum hps_status refuse_share(const struct shard *shard, int n, double byt
 
 static enum hps_status divide_host(struct hps_ps *s, const struct shard *shard, double bytes)
 {
-    bool *all = hps_mem_new((size_t)s->ngroup, sizeof *all);
-    double left = place_small(s->ngroup, shard, bytes, all);
-    double share = share_of(s->ngroup, shard, left, all);
-    enum hps_status st = share > 0 ? HPS_OK : refuse_share(shard, s->ngroup, bytes);
+    struct hps_tier_part *part = hps_mem_new((size_t)s->ngroup, sizeof *part);
+    enum hps_status st = HPS_OK;
 
+    for (int g = 0; g < s->ngroup; g++)
+        part[g] = (struct hps_tier_part){ shard[g].rows, shard[g].row_bytes, false, 0 };
+    if (!hps_tier_divide(s->ngroup, part, bytes)) st = refuse_share(shard, s->ngroup, bytes);
     for (int g = 0; !st && g < s->ngroup; g++) {
-        double rows = shard[g].rows, slots = floor(share * rows);
-        if (all[g] || rows <= 0 || rows > INT_MAX || slots >= rows) continue;
+        double rows = part[g].rows, slots = part[g].slots;
+        if (part[g].all || rows <= 0 || rows > INT_MAX || slots >= rows) continue;
         s->group[g].tier = hps_tier_find("file");
         s->group[g].slots = hps_slots_new((int)rows, slots < 1 ? 1 : (int)slots);
     }
-    hps_mem_free(all);
+    hps_mem_free(part);
     return st;
 }
 

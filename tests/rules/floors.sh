@@ -14,7 +14,8 @@ BEGIN {
               "jobs/authors", f, " ")
     for (i = 1; i <= n; i++)
         wing[f[i]]
-    n = split("ps/ps.h ps/clock.h ps/cyclic.h ps/dense.h ps/snapshot.h ps/versions.h", f, " ")
+    n = split("ps/ps.h ps/clock.h ps/cyclic.h ps/dense.h ps/snapshot.h ps/tier_sample.h " \
+              "ps/tier_try.h ps/versions.h", f, " ")
     for (i = 1; i <= n; i++)
         door[f[i]]
     most = 25

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
@@ -251,7 +252,7 @@ static void shared_ranks_as_simulated(void **state)
             x.forward[s] = hps_rng_real(5, n++);
             x.backward[s] = hps_rng_real(5, n++);
             x.once[s] = hps_rng_real(5, n++);
-            y[s] = (struct hps_engine_terms){ x.forward[s], x.backward[s], x.once[s], 0.25 };
+            y[s] = (struct hps_engine_terms){ x.forward[s], x.backward[s], x.once[s], 0.25, 0 };
         }
         x.lead[a > b ? a : b] = a < b ? a : b;
         double truth = simulate(&x), got = hps_replay_step(x.S, y, mate, x.M);
@@ -292,6 +293,84 @@ static void a_run_is_its_steps_and_more(void **state)
     hps_profile_free(p);
 }
 
+/* ---- rows in files ---- */
+
+/* Two layers on one unit of one type, the first with a table of a million rows of 100 bytes, of
+ * which a step needs 1000: evenly drawn ones, so that a share of the slots is hit. */
+static struct hps_profile *paged_profile(struct hps_plan **plan, double memory, double reads_s)
+{
+    struct hps_profile *p = make_profile(11, 2, 1, 4, 0);
+    struct hps_tier_sample *x = &p->layer[0].sample;
+
+    snprintf(p->layer[0].type, sizeof p->layer[0].type, "embedding");
+    p->layer[0].weight_bytes = 1e8;
+    p->layer[0].state_bytes = 0;
+    p->engine.batch = p->batch;
+    p->engine.microbatches = 1;
+    p->examples = 1e4 * p->batch;
+    p->epochs = 1;
+    *x = (struct hps_tier_sample){ .rows = 1e6, .asked = 1000, .steps = 1000 };
+    for (int i = 0; i < HPS_TIER_POINTS; i++)
+        x->distinct[i] = 1e6 * -expm1(-1e-3 * (1000 >> i));
+    for (int i = 0; i < HPS_TIER_SHARES; i++)
+        x->hits[i] = x->later_hits[i] = x->first_hits[i] = ldexp(1, -i);
+    p->tier.take_s[0] = 1e-8;
+    p->tier.make_s[0] = 2e-7;
+    p->tier.read_s[0] = 3e-7;
+    p->tier.write_s[0] = 1e-7;
+    p->tier.reads_s[0] = reads_s;
+    p->max_rows_bytes = memory;
+    *plan = hps_plan_of_assignment(2, (int[]){ 0, 0 });
+    (*plan)->stage[0].units = 1;
+    hps_cost_of(*plan, p);
+    return p;
+}
+
+static double paged_step_s(double memory, double reads_s, long long units)
+{
+    struct hps_plan *plan;
+    struct hps_profile *p = paged_profile(&plan, memory, reads_s);
+
+    plan->stage[0].units = units;
+    hps_cost_of(plan, p);
+    double step = hps_engine_of(plan, p).step_s, promised = hps_promise_step(plan, p).step_s;
+    assert_float_equal(step, promised, 1e-9 * step);
+    hps_plan_free(plan);
+    hps_profile_free(p);
+    return step;
+}
+
+static void rows_in_files_take_time(void **state)
+{
+    struct hps_plan *plan;
+    struct hps_profile *p = paged_profile(&plan, 3.5e7, 1e12);
+    struct hps_tier_curves *curves = hps_tier_curves_new(p);
+    struct hps_tier_request r;
+
+    (void)state;
+    assert_int_equal(hps_tier_requests(curves, 0, 1, 0, 1, false, &r), 1);
+    assert_float_equal(r.memory_bytes, 3.5e7, 200);
+    /* 0.261 of the rows are in slots: made 100 of 1000 a step, of the others so many are read */
+    assert_float_equal(r.rows.made, 100, 1);
+    assert_float_equal(r.rows.read, 900 * 0.70, 30);
+    assert_float_equal(r.rows.written, 1000 - r.rows.hits, 27);
+    double busy_s = 1e-5 + 2e-7 * r.rows.made + 3e-7 * r.rows.read + 1e-7 * r.rows.written;
+    assert_float_equal(r.time.busy_s, busy_s, 1e-12);
+    double all = paged_step_s(0, 1e12, 1), some = paged_step_s(3.5e7, 1e12, 1);
+    assert_float_equal(some, all + busy_s, 1e-9 * all);
+    double slow = 0.1 * r.rows.read / (all + busy_s);   /* reads take ten times as long as a step */
+    assert_float_equal(paged_step_s(3.5e7, slow, 1), busy_s + r.rows.read / slow, 1e-6);
+    assert_true(paged_step_s(3.5e7, slow, 2) < paged_step_s(3.5e7, slow, 1));
+    assert_true(paged_step_s(5e7, slow, 1) < paged_step_s(3.5e7, slow, 1));
+    assert_float_equal(paged_step_s(1.2e8, slow, 1), all, 1e-12);
+    assert_true(hps_tier_time_served(curves, 0, 1).busy_s == 0);
+    p->type[0].gpu = true;                  /* which has no files */
+    assert_false(hps_cost_feasible(plan, p, 0));
+    hps_tier_curves_free(curves);
+    hps_plan_free(plan);
+    hps_profile_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -301,6 +380,7 @@ int main(void)
         cmocka_unit_test(shared_units_add_up),
         cmocka_unit_test(shared_ranks_as_simulated),
         cmocka_unit_test(a_run_is_its_steps_and_more),
+        cmocka_unit_test(rows_in_files_take_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,6 +38,18 @@ static void read_again_is_the_same(void **state)
     p->engine.run_s = 1.0 / 3;
     p->engine.move = 2.0 / 3;
     p->engine.trial = 1.1;
+    p->max_rows_bytes = 1e9 / 3;
+    p->tier.reads_s[1] = 1e5 / 3;
+    p->tier.take_s[3] = p->tier.write_s[5] = 1e-8 / 3;
+    p->tier.make_s[4] = p->tier.read_s[3] = 1e-7 / 3;
+    p->layer[1].sample = (struct hps_tier_sample){
+        .rows = 1e6 / 3, .asked = 100.0 / 3, .steps = 40,
+        .distinct = { 900, 500, 300.0 / 7, 30, 20, 10, 5 },
+        .hits = { 1, 0.9, 0.8, 0.7, 0.6, 0.5, 1.0 / 3 },
+        .later_hits = { 1, 1, 0.8, 0.7, 0.6, 0.5, 0 },
+        .first_hits = { 1, 0.5, 0.3, 0.2, 0, 0, 0 },
+    };
+    p->layer[4].rows_with = 1;
     char *text = hps_profile_text(p);
     assert_int_equal(hps_profile_parse(&q, "text", text, strlen(text)), HPS_OK);
     assert_int_equal(hps_profile_save(q, "t_profile.json"), HPS_OK);
@@ -45,7 +57,7 @@ static void read_again_is_the_same(void **state)
     unlink("t_profile.json");
     char *again = hps_profile_text(r);
     assert_string_equal(text, again);
-    assert_memory_equal(p->oct, r->oct, (9 * 21 + 4 * 3) * sizeof(double));
+    assert_memory_equal(p->oct, r->oct, (13 * 21 + 5 * 3) * sizeof(double));
     assert_memory_equal(p->type, r->type, 3 * sizeof *p->type);
     assert_memory_equal(p->layer, r->layer, 7 * sizeof *p->layer);
     assert_int_equal(r->server_units, 1);
@@ -103,6 +115,13 @@ static enum hps_status parse(const char *from, const char *to)
     "\"more\": [1]", "\"engine\": {\"batch\": " batch ", \"microbatches\": " m                     \
     ", \"read_s\": " read ", \"micro_s\": " micro ", \"step_s\": " step "}"
 
+/* The same: its layer has this sample. */
+#define TIER(rows, asked, seen, hits)                                                             \
+    "\"oct\": [1]", "\"oct\": [1], \"tier\": {\"rows\": " rows ", \"asked\": " asked               \
+    ", \"steps\": 64, \"distinct\": [" seen ", 7, 6, 5, 4, 3, 3], \"hits\": [1, " hits             \
+    ", 0.4, 0.3, 0.2, 0.1, 0], \"later_hits\": [1, 1, 1, 1, 1, 1, 1], \"first_hits\": "            \
+    "[1, 0, 0, 0, 0, 0, 0], \"take\": [1e-8]}"
+
 static void optional_keys_may_be_absent(void **state)
 {
     (void)state;
@@ -117,9 +136,23 @@ static void optional_keys_may_be_absent(void **state)
     assert_int_equal(parse("\"more\": [1]", "\"engine\": null"), HPS_OK);
     assert_int_equal(parse(ENGINE("64", "4", "[0]", "[0]", "[0], \"unsure\": [0.99]")), HPS_OK);
     assert_int_equal(parse(ENGINE("64", "4", "[0]", "[0]", "[0], \"trial\": 0.9")), HPS_OK);
+    assert_int_equal(parse(TIER("9", "3", "8", "0.5")), HPS_OK);
+    assert_int_equal(parse("\"more\": [1]", "\"tier\": {\"memory_bytes\": 8}"), HPS_OK);
 }
 
 static const char *const wrong[][2] = {
+    { TIER("-9", "3", "8", "0.5") },
+    { TIER("9", "0", "8", "0.5") },
+    { TIER("9", "10", "8", "0.5") },
+    { TIER("9", "3", "10", "0.5") },
+    { TIER("9", "3", "6", "0.5") },
+    { TIER("9", "3", "8", "1.5") },
+    { TIER("9", "3", "8", "0.3") },
+    { TIER("9", "3", "8, 8", "0.5") },
+    { "\"oct\": [1]", "\"oct\": [1], \"tier\": {\"with\": 0}" },
+    { "\"oct\": [1]", "\"oct\": [1], \"tier\": 3" },
+    { "\"more\": [1]", "\"tier\": {\"memory_bytes\": -8}" },
+    { "\"more\": [1]", "\"tier\": {\"memory_bytes\": 8, \"reads_s\": [-1]}" },
     { ENGINE("-1", "4", "[0]", "[0]", "[0]") },
     { ENGINE("64", "0", "[0]", "[0]", "[0]") },
     { ENGINE("64", "4", "[-1]", "[0]", "[0]") },

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -97,6 +98,23 @@ bool hps_file_put_pieces(int fd, struct iovec *piece, int n, uint64_t at)
         piece->iov_len -= (size_t)done;
     }
     return true;
+}
+
+int hps_file_scratch(const char *directory)
+{
+    int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) return fd;
+    char *path = hps_mem_print("%s/.heterps-rows-XXXXXX", directory);
+    fd = mkostemp(path, O_CLOEXEC);
+    if (fd >= 0 && unlink(path) != 0) {
+        int error = errno;
+        close(fd);
+        errno = error;
+        fd = -1;
+    }
+    hps_mem_free(path);
+    return fd;
 }
 
 bool hps_file_put(int fd, const void *from, size_t n, uint64_t at)

@@ -117,6 +117,7 @@ static void set_medians(struct hps_node *node, const struct key *k, int n)
         median_rate(k, n, offsetof(struct hps_node, copy_to_device_bytes_s));
     node->copy_to_host_bytes_s = median_rate(k, n, offsetof(struct hps_node, copy_to_host_bytes_s));
     node->disk_bytes_s = median_rate(k, n, offsetof(struct hps_node, disk_bytes_s));
+    node->reads_s = median_rate(k, n, offsetof(struct hps_node, reads_s));
 }
 
 /* The entry's name; for further hardware of the entry with "-2", "-3" .., the first unused. */

@@ -111,7 +111,7 @@ static json_t *type_json(const struct hps_pool *pool, int t)
     const struct hps_node *n = &k->node;
 
     return json_pack("{s:s, s:s, s:s, s:o, s:b, s:i, s:i, s:f, s:o, s:o, s:f, s:o, s:i, s:o, s:o,"
-                     " s:o, s:i, s:o, s:f, s:f, s:f, s:o, s:o, s:f}",
+                     " s:o, s:i, s:o, s:f, s:f, s:f, s:o, s:o, s:f, s:o}",
                      "name", k->name, "kind", k->gpu ? "gpu" : "cpu", "cpu", n->cpu,
                      "gpu", n->gpu[0] ? json_string(n->gpu) : json_null(),
                      "bf16", n->bf16, "cores", n->cores, "threads", n->threads,
@@ -126,7 +126,7 @@ static json_t *type_json(const struct hps_pool *pool, int t)
                      "gather_rows_s", n->gather_rows_s,
                      "bring_bytes_s", rate(n->copy_to_device_bytes_s),
                      "fetch_bytes_s", rate(n->copy_to_host_bytes_s),
-                     "disk_bytes_s", n->disk_bytes_s);
+                     "disk_bytes_s", n->disk_bytes_s, "reads_s", rate(n->reads_s));
 }
 
 static json_t *pool_json(const struct hps_pool *pool)

@@ -2,7 +2,6 @@
  * and reads segments that are cleaned. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -15,24 +14,6 @@
 #include "ps/tier/row_log_impl.h"
 
 /* -- opening ----------------------------------------------------------------------------------- */
-
-/* A file without a name, or one that has lost it. -1 with errno. */
-static int open_scratch(const char *directory)
-{
-    int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-
-    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) return fd;
-    char *path = hps_mem_print("%s/.heterps-rows-XXXXXX", directory);
-    fd = mkostemp(path, O_CLOEXEC);
-    if (fd >= 0 && unlink(path) != 0) {
-        int error = errno;
-        close(fd);
-        errno = error;
-        fd = -1;
-    }
-    hps_mem_free(path);
-    return fd;
-}
 
 /* From here on without the page cache, if a page can be written and read like that. */
 static bool go_direct(struct hps_log_file *f)
@@ -187,7 +168,7 @@ static void free_file(struct hps_log_file *f)
 enum hps_status hps_log_file_open(struct hps_log_file *f, const struct hps_row_log_opt *opt,
                                   const struct hps_log_page *page, uint64_t bytes)
 {
-    *f = (struct hps_log_file){ .fd = open_scratch(opt->directory), .page = *page,
+    *f = (struct hps_log_file){ .fd = hps_file_scratch(opt->directory), .page = *page,
                                 .what = hps_mem_text(opt->what),
                                 .directory = hps_mem_text(opt->directory) };
     enum hps_status st = f->fd < 0 ? hps_log_file_failed(f, "open", 0, 0, errno) : HPS_OK;

@@ -28,8 +28,8 @@ const struct hps_field hps_shape_fields[] = {
     HPS_FIELD(hps_shape_opt, zipf, HPS_REAL, "1.05", 0, 10, "",
               "the k-th most frequent id has a share k^-zipf"),
     HPS_FIELD(hps_shape_opt, drift, HPS_LONG, "0", 0, 1e15, "examples",
-              "95 % of a slot's ids are from a window that moves by its length in so many; 0: all by "
-              "zipf"),
+              "95 % of a slot's ids are from a window that moves by its length in so many; 0: all "
+              "by zipf"),
     HPS_FIELD(hps_shape_opt, window, HPS_REAL, "0.05", 1e-6, 1, "",
               "share of a slot's ids in that window, all alike frequent"),
     HPS_FIELD(hps_shape_opt, positives, HPS_REAL, "0.25", 0.001, 0.999, "", "share of label 1"),

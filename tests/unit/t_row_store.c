@@ -164,6 +164,7 @@ static void go(enum hps_number weights)
         compare(&w, t, 0, ROWS);
     struct hps_tier_count c = hps_row_store_counted(w.store);
     assert_true(c.read > 0 && c.written > 0 && c.hits > 0 && c.hits < c.asked);
+    assert_true(c.pages_read > 0 && c.pages_read <= c.read);
     hps_row_store_release(w.store, n[(STEPS - 1) % 2], slot[(STEPS - 1) % 2]);
     close_world(&w);
 }

@@ -9,7 +9,8 @@ struct hps_shape_opt {
     struct hps_list buckets, ids;       /* one number for all slots, or one a slot */
     const char *lengths;                /* varied|even */
     bool alike;
-    double zipf, positives, strength;
+    double zipf, window, positives, strength;
+    long long drift;
 };
 extern const struct hps_field hps_shape_fields[];
 

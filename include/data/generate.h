@@ -20,6 +20,9 @@ struct hps_generate_opt {
     bool alike;                     /* the slots have the same frequent ids with the same weights,
                                        for slots that share one table                           */
     double zipf;                    /* the k-th most frequent id of a slot has a share k^-zipf */
+    long long drift;                /* not 0: of most ids, all alike frequent in a window that moves
+                                       by its own length in so many examples                    */
+    double window;                  /* share of a slot's ids in it                             */
     double positives;               /* share of labels 1                                       */
     double strength;                /* standard deviation of the teacher's log-odds            */
     uint64_t seed;

@@ -11,6 +11,7 @@ struct hps_tier_count {
     double bytes;               /* moved, both ways                                           */
     double waited_s;            /* for the file                                               */
     double index_bytes;         /* memory that says where rows are                            */
+    double pages_read;          /* by the disk, each with some of the rows read               */
 };
 
 enum { HPS_TIER_COUNTS = sizeof(struct hps_tier_count) / sizeof(double) };

@@ -7,6 +7,9 @@
 /* Seconds of the processor so far. Local. */
 double lab_cpu_s(void);
 
+/* A number of /proc/self/io: "read_bytes" that this process has made disks read. NAN: unknown. */
+double lab_io(const char *key);
+
 /* The median of x (n), which is sorted. NAN: n is 0. */
 double lab_median(double *x, int n);
 

@@ -11,7 +11,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -22,6 +21,7 @@
 #include "base/sort.h"
 #include "base/world.h"
 #include "config.h"
+#include "lab.h"
 #include "ps/row_log.h"
 
 #if HAVE_URING
@@ -30,27 +30,6 @@
 
 enum { PAGE = 4096, DEPTH = 128, MAX_ROUNDS = 99, PIECE = 1 << 20 };
 static const double zipf = 1.05;
-
-static double cpu_s(void)
-{
-    struct rusage u;
-
-    if (getrusage(RUSAGE_SELF, &u) != 0) HPS_DIE("getrusage: %s", strerror(errno));
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
-           1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
-}
-
-/* Bytes that this process has made disks read. NaN: unknown. */
-static double disk_bytes(void)
-{
-    char text[4096] = "";
-    int fd = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    const char *at = n > 0 ? strstr(text, "\nread_bytes: ") : NULL;
-
-    if (fd >= 0) close(fd);
-    return at ? atof(at + strlen("\nread_bytes: ")) : NAN;
-}
 
 /* Rates of the rounds of one way to read. */
 struct rates {
@@ -61,14 +40,14 @@ struct beginning { double s, cpu_s, bytes; };
 
 static struct beginning begin(void)
 {
-    return (struct beginning){ hps_steady_s(), cpu_s(), disk_bytes() };
+    return (struct beginning){ hps_steady_s(), lab_cpu_s(), lab_io("read_bytes") };
 }
 
 static void end(struct rates *r, struct beginning b, double reads)
 {
     r->per_s[r->n] = reads / (hps_steady_s() - b.s);
-    r->cpu_us[r->n] = 1e6 * (cpu_s() - b.cpu_s) / reads;
-    r->bytes[r->n++] = (disk_bytes() - b.bytes) / reads;
+    r->cpu_us[r->n] = 1e6 * (lab_cpu_s() - b.cpu_s) / reads;
+    r->bytes[r->n++] = (lab_io("read_bytes") - b.bytes) / reads;
 }
 
 static void print(const char *name, struct rates *r)

@@ -7,6 +7,7 @@
 cd "$(dirname "$0")/../.." || exit 1
 . perf/scripts/lib.sh
 . perf/scripts/networks.sh
+<<<<<<< HEAD
 steps=${STEPS:-200} threads=${THREADS:-2} rounds=${ROUNDS:-1} passes=${PASSES:-1}
 directory=${DIRECTORY:-$HPS_TMP/rows}
 mkdir -p "$directory"
@@ -21,6 +22,10 @@ tiers() {
 bytes_of() {
     awk -v s="$1" -v n="$rows" -v row="$row" 'BEGIN { printf "%.0f\n", n * (5 + s * (4 * row + 15)) }'
 }
+=======
+. perf/scripts/tiers.sh
+steps=${STEPS:-200} threads=${THREADS:-2} rounds=${ROUNDS:-1}
+>>>>>>> w5-peers
 
 # figure SHARE: its row; $all: examples/s with all in memory
 figure() {

@@ -10,6 +10,7 @@
 #include "data/writer.h"
 
 enum { PILOT = 4096, SAMPLE = 1000000 };
+static const double in_window = 0.95;       /* of the ids, where they drift */
 
 struct slot {
     uint64_t id, weight, place, length;     /* keys */
@@ -47,13 +48,37 @@ static void begin_slot(struct slot *s, const struct hps_generate_opt *o, int j)
     s->span = pow((double)o->buckets[j] + 1, s->power) - 1;
 }
 
-/* A continuous Zipf distribution rounded to ranks; a permutation scatters frequent ids. */
-static long long draw_id(const struct slot *s, long long buckets, uint64_t index)
+/* A continuous Zipf distribution rounded to ranks; u from 0 to 1. */
+static long long rank_by_zipf(const struct slot *s, long long buckets, double u)
 {
-    double u = hps_rng_real(s->id, index);
     long long rank = (long long)pow(1 + u * s->span, 1 / s->power) - 1;
 
-    rank = rank < 0 ? 0 : rank >= buckets ? buckets - 1 : rank;
+    return rank < 0 ? 0 : rank >= buckets ? buckets - 1 : rank;
+}
+
+/* Uniformly from the window as it is for example e. */
+static long long rank_in_window(const struct hps_generate_opt *o, long long buckets, long long e,
+                                double u)
+{
+    double length = fmax(1, floor(o->window * (double)buckets));
+    double moved = floor((double)e / (double)o->drift * length);
+
+    return (long long)fmod(moved + floor(u * length), (double)buckets);
+}
+
+/* The k-th id of slot j in example e; a permutation scatters frequent ids. */
+static long long draw_id(const struct teacher *t, int j, long long e, int k)
+{
+    const struct slot *s = &t->slot[j];
+    long long buckets = t->opt->buckets[j], rank;
+    double u = hps_rng_real(s->id, (uint64_t)e << 16 | (uint64_t)(k & 0xffff));
+
+    if (t->opt->drift == 0)
+        rank = rank_by_zipf(s, buckets, u);
+    else if (u < in_window)
+        rank = rank_in_window(t->opt, buckets, e, u / in_window);
+    else
+        rank = rank_by_zipf(s, buckets, (u - in_window) / (1 - in_window));
     return (long long)hps_rng_permute(s->place, (uint64_t)rank, (uint64_t)buckets);
 }
 
@@ -74,7 +99,7 @@ static void draw_slot(const struct teacher *t, long long e, int j, struct row *r
 
     hps_mem_grow(&r->id, &r->id_cap, *nid + (size_t)n, sizeof *r->id);
     for (int k = 0; k < n; k++) {
-        long long id = draw_id(s, t->opt->buckets[j], (uint64_t)e << 16 | (uint64_t)(k & 0xffff));
+        long long id = draw_id(t, j, e, k);
         sum += hps_rng_normal(s->weight, (uint64_t)id);
         r->id[(*nid)++] = id;
     }

@@ -6,10 +6,7 @@
 . "${srcdir:?}/tests/lib/lib.sh"
 . "$srcdir/tests/lib/data.sh"
 
-bags 60
-sed 's/buckets: \[700, 700, 700, 40\]/buckets: [20000, 20000, 20000, 400]/; s/bags\.h5/wide.h5/g' \
-    bags.yaml >wide.yaml
-expect 0 '' heterps generate wide.yaml --rows 600 --output wide.h5
+wide_bags 600
 mkdir disk
 
 # run NAME RANKS "CUTS" "UNITS" ARGUMENT...
@@ -28,12 +25,12 @@ rows() {
             grep '(0)'
     done
 }
-# equals NAME OTHER: they ended with the same bits
+# equals NAME OTHER [STEP]: they ended with the same bits, with that of the last checkpoint
 equals() {
     for key in train_loss test_loss auc; do
         equal "$(number "$1/report.json" $key)" "$(number "$2/report.json" $key)"
     done
-    equal "$(rows "$1" 25)" "$(rows "$2" 25)"
+    equal "$(rows "$1" "${3:-25}")" "$(rows "$2" "${3:-25}")"
 }
 # paged NAME: rows were read from its file, and written to it
 paged() {
@@ -89,6 +86,32 @@ both 150000 2 '' 2 --set checkpoint.interval_steps=4 --set train.eval_interval_s
 for step in 4 12 20; do
     equal "$(rows some $step)" "$(rows all $step)"
 done
+
+echo '-- killed three times on the way'
+steps=100
+# tormented STEP...: a rank is killed when the checkpoint of that step is there, and the run goes on
+tormented() {
+    rm -rf killed
+    for step; do
+        # shellcheck disable=SC2086 # several flags
+        "$MPIEXEC" $MPIEXEC_FLAGS -n 2 "$HETERPS" train wide.yaml --set schedule.method=file \
+            --set schedule.plan=plan.json --set run.directory=killed --set run.threads=1 \
+            --set train.steps=$steps --set checkpoint.interval_steps=10 --set storage.file=disk \
+            --set storage.host_memory=150000 >out 2>err &
+        job=$!
+        file=killed/checkpoint/step_$(printf %09d "$step").h5
+        until [ -e "$file" ] || ! kill -0 $job 2>/dev/null; do sleep 0.02; done
+        kill -KILL "$(pgrep -P $job | tail -n 1)"
+        wait $job && fail 'it ended before it was killed'
+    done
+    [ -z "$(ls disk)" ] || fail 'files are left'
+}
+run plain 2 '' 2 --set train.steps=$steps --set checkpoint.keep=1
+tormented 10 30 60
+run killed 2 '' 2 --set train.steps=$steps --set checkpoint.keep=1 --set storage.file=disk \
+    --set storage.host_memory=150000
+grep -q 'going on from killed/checkpoint/step_' err || fail 'it did not go on'
+equals killed plain $steps
 
 echo '-- a run goes on with other memory'
 part='--set storage.file=disk --set storage.host_memory'

@@ -33,6 +33,14 @@ EOF
     expect 0 '' "$HETERPS" generate bags.yaml --rows "$1" --output bags.h5
 }
 
+# wide_bags ROWS: wide.yaml, the same with more rows, of which memory need not have all, and wide.h5
+wide_bags() {
+    bags 60
+    sed 's/buckets: \[700, 700, 700, 40\]/buckets: [20000, 20000, 20000, 400]/
+        s/bags\.h5/wide.h5/g' bags.yaml >wide.yaml
+    expect 0 '' "$HETERPS" generate wide.yaml --rows "$1" --output wide.h5
+}
+
 # small_ctrdnn: small.yaml, ctrdnn of few rows on one type, small.h5 with 900 examples, $layers, and
 # learn CODE PATTERN RANKS "CUTS" "UNITS" NAME ARGUMENT...: 6 steps; the loss is in $loss
 small_ctrdnn() {

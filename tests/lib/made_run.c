@@ -144,7 +144,7 @@ void made_tier(struct made_run *m)
 {
     m->table.name = "a table of a name that is very long indeed";
     m->tier = (struct hps_tier_count){ 1.2345e9, 1.2345e7, 1.5e12, 1.25e12, 1.2345e9, 1.2345e11,
-                                       1.1111e11, 1.2345e15, 1.2345e5, 6e9 };
+                                       1.1111e11, 1.2345e15, 1.2345e5, 6e9, 1.2e11 };
     m->facts.traffic.tier = &m->tier;
 }
 

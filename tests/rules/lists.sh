@@ -24,7 +24,7 @@ listed() { # LIST FILE...
 listed "src/rooms.am src/rooms_jobs.am" $(find include src -name '*.[ch]' -o -name '*.cu')
 # tests/slurm is listed whole
 listed tests/rooms.am tests/*.sh tests/[!s]*/*.[ch] tests/[!s]*/*.sh
-listed perf/rooms.am perf/bin/*.[ch]
+listed perf/rooms.am perf/bin/*.[ch] perf/peers/*.c
 # shellcheck disable=SC2046
 listed Makefile.am $(find inputs jobs -type f)
 

@@ -1,6 +1,7 @@
 /* t_generate: the same seed gives the same rows, however many are wanted; frequent ids are as
  * frequent as Zipf says and lie anywhere, in slots that are alike the same ones; bags are as long
- * as wanted; the share of positives and the teacher's AUC are what the file says. */
+ * as wanted; the share of positives and the teacher's AUC are what the file says. Where ids drift,
+ * most are from a window, and later on from others. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -166,6 +167,47 @@ static void test_even_and_alike(void **state)
     }
 }
 
+/* Of BUCKETS ids of slot a, in which of n examples from `first` on each is. */
+static void drifted(long long first, int n, bool *in)
+{
+    struct hps_generate_opt o = shape();
+    long long id[1000];
+    double auc;
+
+    o.first = first;
+    o.rows = n;
+    o.zipf = 0;                                         /* outside of the window: any */
+    o.drift = 100000;
+    o.window = 0.1;
+    assert_int_equal(hps_generate("few.h5", &o, &auc), HPS_OK);
+    read_ids("few.h5", "slots/a/ids", n, id);
+    for (int i = 0; i < n; i++)
+        in[id[i]] = true;
+}
+
+/* Of a window of 100 ids all are among 1000 examples, and some 45 of the 900 others. Half of them
+ * are in the window half its length later; none but a few of those others when it has moved on;
+ * and all when it is back at its beginning. */
+static void test_drift(void **state)
+{
+    static const long long later[] = { 0, 50000, 100000, 900000, 1000000 };
+    static const int least[] = { 130, 50, 4, 4, 100 }, most[] = { 160, 72, 28, 28, 112 };
+    (void)state;
+
+    for (int k = 0; k < 5; k++) {
+        bool in[BUCKETS] = { false }, then[BUCKETS] = { false };
+        int n = 0, both = 0;
+        drifted(0, 1000, in);
+        drifted(later[k], 1000, then);
+        for (int i = 0; i < BUCKETS; i++) {
+            n += in[i];
+            both += in[i] && then[i];
+        }
+        assert_in_range(n, 130, 160);
+        assert_in_range(both, least[k], most[k]);
+    }
+}
+
 static void test_no_folder(void **state)
 {
     struct hps_generate_opt o = shape();
@@ -183,6 +225,7 @@ int main(void)
         cmocka_unit_test(test_zipf),
         cmocka_unit_test(test_told),
         cmocka_unit_test(test_even_and_alike),
+        cmocka_unit_test(test_drift),
         cmocka_unit_test(test_no_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -211,6 +211,7 @@ static void go(enum hps_number weights)
     compare_all(&w);
     struct hps_tier_count c = hps_row_store_counted(w.store);
     assert_true(c.read > 0 && c.written > 0 && c.hits > 0 && c.hits < c.asked);
+    assert_true(c.pages_read > 0 && c.pages_read <= c.read);
     close_world(&w);
     assert_int_equal(hps_mem_held_bytes(), 0);
 }

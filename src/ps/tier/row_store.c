@@ -282,6 +282,7 @@ struct hps_tier_count hps_row_store_counted(struct hps_row_store *s)
                        slots * (double)hps_row_store_slot_bytes(),
         .slots = slots,
         .rows = rows,
+        .pages_read = l.pages_read,
     };
     pthread_mutex_unlock(&s->lock);
     return c;

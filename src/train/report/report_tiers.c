@@ -16,6 +16,7 @@ void hps_report_put_tiers(json_t *j, const struct hps_report_input *f)
         hps_report_put_real(one, "hits", c->hits);
         hps_report_put_real(one, "made", c->made);
         hps_report_put_real(one, "read", c->read);
+        hps_report_put_real(one, "pages_read", c->pages_read);
         hps_report_put_real(one, "written", c->written);
         hps_report_put_real(one, "bytes", c->bytes);
         hps_report_put_real(one, "waited_s", c->waited_s);

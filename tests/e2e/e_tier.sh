@@ -99,8 +99,8 @@ tormented() {
             --set train.steps=$steps --set checkpoint.interval_steps=10 --set storage.file=disk \
             --set storage.host_memory=150000 >out 2>err &
         job=$!
-        until [ -e "killed/checkpoint/step_$(printf %09d "$step").h5" ] || ! kill -0 $job 2>/dev/null
-        do sleep 0.02; done
+        saved=killed/checkpoint/step_$(printf %09d "$step").h5
+        until [ -e "$saved" ] || ! kill -0 $job 2>/dev/null; do sleep 0.02; done
         kill -KILL "$(pgrep -P $job | tail -n 1)"
         wait $job && fail 'it ended before it was killed'
     done
@@ -108,8 +108,8 @@ tormented() {
 }
 run plain 2 '' 2 --set train.steps=$steps --set checkpoint.keep=1
 tormented 10 30 60
-run killed 2 '' 2 --set train.steps=$steps --set checkpoint.keep=1 --set storage.host_memory=150000 \
-    --set storage.file=disk
+run killed 2 '' 2 --set train.steps=$steps --set checkpoint.keep=1 --set storage.file=disk \
+    --set storage.host_memory=150000
 grep -q 'going on from killed/checkpoint/step_' err || fail 'it did not go on'
 equals killed plain $steps
 

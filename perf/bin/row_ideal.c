@@ -1,5 +1,5 @@
-/* row_ideal.c - how many rows of a step the best fixed set of rows lacks: that of the rows which most
- * batches of a dataset have, an ideal count of frequencies.
+/* row_ideal.c - how many rows of a step the best fixed set of rows lacks: that of the rows which
+ * most batches of a dataset have, an ideal count of frequencies.
  *   row_ideal DATASET.h5 BATCH own|shared SLOTS
  *       prints "NAME VALUE": rows (of the table, all slots' own or one that they share), asked,
  *       misses (a step, with SLOTS rows in memory). Built by `make perf/bin/row_ideal`. */

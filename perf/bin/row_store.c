@@ -1,5 +1,5 @@
-/* row_store.c - the row work of a training (row_work.h) by the row store of `storage.file`: the rows
- * of the next step begin to be read while those of this one are updated. Built by
+/* row_store.c - the row work of a training (row_work.h) by the row store of `storage.file`: the
+ * rows of the next step begin to be read while those of this one are updated. Built by
  * `make perf/bin/row_store`. */
 #include "ps/row_store.h"
 

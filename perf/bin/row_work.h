@@ -1,5 +1,5 @@
-/* row_work.h - the row work of a training by one store of rows or another, for programs that compare
- * them: of each batch of a dataset the distinct rows are read, updated by Adagrad, written back.
+/* row_work.h - the row work of a training by one store of rows or another, for programs that
+ * compare them: of each batch of a dataset the distinct rows are read, updated by Adagrad, written back.
  *   PROGRAM DATASET.h5 BATCH DIM DIRECTORY BYTES GROUP THREADS WARM_S SECONDS
  *       DATASET.h5: its slots' rows, one slot after the other, are one table of rows of DIM weights
  *       and as many states; DIRECTORY: where the store's files are; BYTES: its memory;

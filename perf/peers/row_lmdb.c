@@ -1,6 +1,6 @@
 /* row_lmdb.c - the row work of a training (perf/bin/row_work.h) by LMDB: a tree of whole numbers,
- * written through the map, never flushed, one transaction a step. It has one writer, so THREADS does
- * not matter; the page cache of the memory group is all its memory. Built by
+ * written through the map, never flushed, one transaction a step. It has one writer, so THREADS
+ * does not matter; the page cache of the memory group is all its memory. Built by
  * `make perf/peers/row_lmdb`. */
 #include <lmdb.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* row_mmap.c - the row work of a training (perf/bin/row_work.h) by a table that is a file, mapped: the
- * page cache of the memory group is all its memory. Built by `make perf/peers/row_mmap`. */
+/* row_mmap.c - the row work of a training (perf/bin/row_work.h) by a table that is a file, mapped:
+ * the page cache of the memory group is all its memory. Built by `make perf/peers/row_mmap`. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

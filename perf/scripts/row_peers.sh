@@ -41,7 +41,13 @@ work() {
     fi
     rm -rf "$directory"
     mkdir -p "$directory"
-    quiet "build/$2" $data "$batch" "$dim" "$directory" "$bytes" "$group" "$3" "$warm" "$seconds"
+    note "build/$2, $3 threads"
+    "build/$2" $data "$batch" "$dim" "$directory" "$bytes" "$group" "$3" "$warm" "$seconds" >out 2>err || {
+        row "$4" - - - - - - - "ended with $?"
+        tail -n 5 err >&2
+        group_end
+        return
+    }
     eval "rate_$1=$(of examples_s)"
     check=${check:-$(of check)}
     [ "$check" = "$(of check)" ] || unequal="$unequal $1"

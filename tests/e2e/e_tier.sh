@@ -99,8 +99,8 @@ tormented() {
             --set train.steps=$steps --set checkpoint.interval_steps=10 --set storage.file=disk \
             --set storage.host_memory=150000 >out 2>err &
         job=$!
-        file=killed/checkpoint/step_$(printf %09d "$step").h5
-        until [ -e "$file" ] || ! kill -0 $job 2>/dev/null; do sleep 0.02; done
+        saved=killed/checkpoint/step_$(printf %09d "$step").h5
+        until [ -e "$saved" ] || ! kill -0 $job 2>/dev/null; do sleep 0.02; done
         kill -KILL "$(pgrep -P $job | tail -n 1)"
         wait $job && fail 'it ended before it was killed'
     done

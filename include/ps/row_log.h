@@ -17,6 +17,7 @@
 #ifndef HPS_PS_ROW_LOG_H
 #define HPS_PS_ROW_LOG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -56,9 +57,11 @@ void hps_row_log_drop(struct hps_row_log *log, size_t n, const uint32_t *place);
 /* Reads of n places begin: row i of them comes to `to` + i * row_bytes, which is lent until
  * read_end; repeats are allowed, places of one page are one read. At most two such reads are under
  * way (a step and the next); a place that is read may be dropped meanwhile, or its row moved.
- * read_end waits for the one that began first. Between them, append may be called. */
+ * read_end waits for the one that began first; arrived: it would not wait. Between them, append may
+ * be called. */
 enum hps_status hps_row_log_read_begin(struct hps_row_log *log, size_t n, const uint32_t *place,
                                        unsigned char *to);
+bool hps_row_log_read_arrived(struct hps_row_log *log);
 enum hps_status hps_row_log_read_end(struct hps_row_log *log);
 
 /* Since the log was opened. */

@@ -32,9 +32,11 @@ void hps_row_store_free(struct hps_row_store *store); /* NULL is fine */
  * work that the device has queued changes a row that is not pinned. */
 bool hps_row_store_take(struct hps_row_store *store, size_t n, const int *row, bool learns,
                         int *slot);
-/* Rows that were taken are in their slots: waits for them. The rows of these slots are no longer
- * needed, or will be changed. Local, by the main thread. */
+/* Rows that were taken are in their slots: waits for them; arrived: are they? It never waits for
+ * the file. The rows of these slots are no longer needed, or will be changed. Local, by the main
+ * thread. */
 void hps_row_store_settle(struct hps_row_store *store);
+bool hps_row_store_arrived(struct hps_row_store *store);
 void hps_row_store_release(struct hps_row_store *store, size_t n, const int *slot);
 void hps_row_store_change(struct hps_row_store *store, size_t n, const int *slot);
 

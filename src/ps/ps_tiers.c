@@ -11,14 +11,24 @@
 #include "base/say.h"
 #include "ps/ps_impl.h"
 
-/* My rows of a group of tables: their number, and the bytes of a row of all its tables together. */
+/* My rows of a group of tables: their number, and the bytes of a row of all its tables together;
+ * and those that are in memory for each row, wherever it is. */
 struct shard {
-    double rows, row_bytes;
+    double rows, row_bytes, index_bytes;
 };
+
+/* What counts the gradients of a table's row where workers are not synchronous (ps/versions.h,
+ * ps/aggregate.h). */
+static double counter_bytes(const struct hps_ps *s, const struct hps_ps_group *g)
+{
+    double n = 1 + (s->train->aggregate > 1) + (g->holds ? s->team->W : 0);
+
+    return s->versioned ? n * sizeof(uint32_t) : 0;
+}
 
 static struct shard shard_of(const struct hps_ps *s, int g, const struct hps_ps_opt *opt)
 {
-    struct shard shard = { 0, 0 };
+    struct shard shard = { .index_bytes = (double)hps_row_store_row_bytes() };
 
     for (int i = 0; i < s->ntable; i++) {
         const struct hps_table_shape *shape = &s->net->table[s->table[i].index];
@@ -26,6 +36,7 @@ static struct shard shard_of(const struct hps_ps *s, int g, const struct hps_ps_
         if (s->table[i].group != g) continue;
         shard.rows = (double)hps_cyclic_nlocal(shape->rows, o.part, o.parts);
         shard.row_bytes += (double)hps_storage_row_format(opt->storage, shape, opt->train).bytes;
+        shard.index_bytes += counter_bytes(s, &s->group[g]);
     }
     return shard;
 }
@@ -86,7 +97,7 @@ static double share_of(int n, const struct shard *shard, double bytes, const boo
 
     for (int g = 0; g < n; g++) {
         if (all[g]) continue;
-        index += shard[g].rows * (double)hps_row_store_row_bytes();
+        index += shard[g].rows * shard[g].index_bytes;
         slots += shard[g].rows * (shard[g].row_bytes + (double)hps_row_store_slot_bytes());
     }
     return slots > 0 ? (bytes - index) / slots : 1;
@@ -97,7 +108,7 @@ static enum hps_status refuse_share(const struct shard *shard, int n, double byt
     double all = 0;
 
     for (int g = 0; g < n; g++)
-        all += shard[g].rows * (shard[g].row_bytes + (double)hps_row_store_row_bytes());
+        all += shard[g].rows * (shard[g].row_bytes + shard[g].index_bytes);
     HPS_SAY_ALL(HPS_ERROR, "storage.host_memory: %.0f bytes are not enough for the index of this "
                 "rank's rows, which have %.0f bytes", bytes, all);
     return HPS_DECK;
@@ -122,7 +133,19 @@ static enum hps_status divide_host(struct hps_ps *s, const struct shard *shard, 
 
 /* ---- both ---- */
 
-enum hps_status hps_ps_make_tiers(struct hps_ps *s, const struct hps_ps_opt *opt)
+/* The groups of all workers are the same at a server. */
+static void borrow(struct hps_ps *s, const struct hps_ps *from)
+{
+    for (int g = 0; g < s->ngroup; g++) {
+        s->group[g].tier = from->group[g].tier;
+        s->group[g].slots = from->group[g].slots;
+        s->group[g].staging = from->group[g].staging;
+        s->group[g].store = from->group[g].store;
+        s->group[g].paging = from->group[g].paging;
+    }
+}
+
+static enum hps_status divide(struct hps_ps *s, const struct hps_ps_opt *opt)
 {
     const struct hps_storage_opt *storage = opt->storage;
     struct shard *shard = hps_mem_new((size_t)s->ngroup, sizeof *shard);
@@ -138,6 +161,13 @@ enum hps_status hps_ps_make_tiers(struct hps_ps *s, const struct hps_ps_opt *opt
     if (!s->dev->host && bytes > 0) st = refuse_gpu(s, shard);
     hps_mem_free(shard);
     return st;
+}
+
+enum hps_status hps_ps_make_tiers(struct hps_ps *s, const struct hps_ps_opt *opt)
+{
+    if (!s->borrows) return divide(s, opt);
+    borrow(s, opt->tables);
+    return HPS_OK;
 }
 
 static enum hps_status make_store(struct hps_ps *s, struct hps_ps_group *g, int n,
@@ -157,7 +187,7 @@ enum hps_status hps_ps_make_paging(struct hps_ps *s, const struct hps_ps_opt *op
     struct hps_table **table = hps_mem_new((size_t)s->ntable, sizeof(struct hps_table *));
     enum hps_status st = HPS_OK;
 
-    for (int k = 0; !st && k < s->ngroup; k++) {
+    for (int k = 0; !st && !s->borrows && k < s->ngroup; k++) {
         struct hps_ps_group *g = &s->group[k];
         int n = 0;
         for (int i = 0; i < s->ntable; i++)

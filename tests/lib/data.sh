@@ -33,6 +33,37 @@ EOF
     expect 0 '' "$HETERPS" generate bags.yaml --rows "$1" --output bags.h5
 }
 
+# wide: wide.yaml, like bags.yaml, with tables of 20000 rows that memory may have some of, wide.h5
+# with 600 examples, a folder `disk` for the others; and
+# rows NAME STEP: checksums of all rows of a checkpoint
+rows() {
+    for table in rows ones one; do
+        h5dump -a "/tables/$table/rows/checksum" "$1/checkpoint/step_$(printf %09d "$2").h5" |
+            grep '(0)'
+    done
+}
+# equals NAME OTHER: they ended with the same bits
+equals() {
+    for key in train_loss test_loss test_auc; do
+        equal "$(number "$1/report.json" $key)" "$(number "$2/report.json" $key)"
+    done
+    equal "$(rows "$1" 25)" "$(rows "$2" 25)"
+    [ "$(rows "$1" 25 | wc -l)" -eq 3 ] || fail "$1: not three tables"
+}
+# paged NAME: rows were read from its file, and written to it
+paged() {
+    sed -n '/^ "tiers": \[/,/^ \]/p' "$1/report.json" |
+        awk '$1 == "\"read\":" { r += $2 } $1 == "\"written\":" { w += $2 }
+            END { exit !(r > 0 && w > 0) }' || fail "$1: nothing was read or written"
+}
+wide() {
+    bags 60
+    sed 's/buckets: \[700, 700, 700, 40\]/buckets: [20000, 20000, 20000, 400]/
+        s/bags\.h5/wide.h5/g' bags.yaml >wide.yaml
+    expect 0 '' heterps generate wide.yaml --rows 600 --output wide.h5
+    mkdir disk
+}
+
 # small_ctrdnn: small.yaml, ctrdnn of few rows on one type, small.h5 with 900 examples, $layers, and
 # learn CODE PATTERN RANKS "CUTS" "UNITS" NAME ARGUMENT...: 6 steps; the loss is in $loss
 small_ctrdnn() {

@@ -244,6 +244,15 @@ void hps_row_store_settle(struct hps_row_store *s)
     s->waited_s += hps_now_s() - t0;
 }
 
+bool hps_row_store_arrived(struct hps_row_store *s)
+{
+    pthread_mutex_lock(&s->lock);
+    bool all = s->reads.n == 0 || hps_row_log_read_arrived(s->log);
+    if (all) hps_row_store_end_reads(s);
+    pthread_mutex_unlock(&s->lock);
+    return all;
+}
+
 void hps_row_store_release(struct hps_row_store *s, size_t n, const int *slot)
 {
     pthread_mutex_lock(&s->lock);

@@ -168,21 +168,6 @@ static bool is_slot(uint32_t place)
     return place < HPS_SLOTS_NEVER;
 }
 
-/* Pin those that are there, before a slot is given away. Returns how many. */
-static size_t pin(struct hps_slots *t, size_t n, const int *row)
-{
-    size_t hits = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        uint32_t s = t->place[row[i]];
-        if (!is_slot(s)) continue;
-        assert(t->pins[s] < UINT8_MAX);
-        t->npinned += t->pins[s]++ == 0;
-        hits++;
-    }
-    return hits;
-}
-
 static void unpin(struct hps_slots *t, int s)
 {
     assert(t->pins[s] > 0);
@@ -199,6 +184,24 @@ static void unpin_rows(struct hps_slots *t, size_t n, const int *row)
 {
     for (size_t i = 0; i < n; i++)
         if (is_slot(t->place[row[i]])) unpin(t, (int)t->place[row[i]]);
+}
+
+/* Pin those that are there, before a slot is given away; how many? False: one of them is pinned too
+ * often, and none of them was pinned. */
+static bool pin(struct hps_slots *t, size_t n, const int *row, size_t *hits)
+{
+    *hits = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t s = t->place[row[i]];
+        if (!is_slot(s)) continue;
+        if (t->pins[s] == UINT8_MAX) {
+            unpin_rows(t, i, row);
+            return false;
+        }
+        t->npinned += t->pins[s]++ == 0;
+        ++*hits;
+    }
+    return true;
 }
 
 /* The row of a slot leaves. */
@@ -263,8 +266,9 @@ static void count(struct hps_slots *t, size_t n, const int *row, size_t hits)
 bool hps_slots_take(struct hps_slots *t, size_t n, const int *row, bool learns,
                     struct hps_slots_moves *moves)
 {
-    size_t hits = pin(t, n, row);
+    size_t hits;
 
+    if (!pin(t, n, row, &hits)) return false;
     *moves = lists(t, n - hits);
     if (n - hits > (size_t)(t->slots - t->npinned)) {
         unpin_rows(t, n, row);

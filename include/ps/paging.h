@@ -53,6 +53,8 @@ void hps_paging_change(struct hps_paging_steps *steps);
 bool hps_paging_bring(struct hps_paging_steps *steps, const struct hps_request_step *step,
                       bool may_begin);
 bool hps_paging_bring_again(struct hps_paging_steps *steps, bool may_begin);
+/* For how long steps that had their turn were brought so. Pure. */
+double hps_paging_waited_s(const struct hps_paging *paging);
 
 /* Slots of n distinct rows, of whichever steps, that are to be changed next; at most so many as
  * there are slots. Waits for rows. One such loan at a time; give_back waits for the device. The

@@ -8,7 +8,8 @@ struct hps_tier_count {
     double asked, hits;         /* rows that steps that learn needed; of them in a slot then  */
     double made, read, written; /* rows from the seed, from the file, to the file             */
     double bytes;               /* moved, both ways                                           */
-    double waited_s;            /* for the file                                               */
+    double waited_s;            /* for the file; at a server that serves others then, by the
+                                   worker whose turn it is                                   */
     double index_bytes;         /* memory that says where rows are                            */
 };
 

@@ -303,7 +303,11 @@ struct hps_message_count hps_ps_encoded(const struct hps_ps *p)
 
 static struct hps_tier_count tier_of(const struct hps_ps_group *g)
 {
-    if (g->store) return hps_row_store_counted(g->store);
+    if (g->store) {
+        struct hps_tier_count c = hps_row_store_counted(g->store);
+        c.waited_s += hps_paging_waited_s(g->paging);
+        return c;
+    }
     return (struct hps_tier_count){ .slots = hps_slots_count(g->slots),
                                     .asked = hps_slots_asked(g->slots),
                                     .hits = hps_slots_hits(g->slots),

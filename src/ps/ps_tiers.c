@@ -11,24 +11,14 @@
 #include "base/say.h"
 #include "ps/ps_impl.h"
 
-/* My rows of a group of tables: their number, and the bytes of a row of all its tables together;
- * and those that are in memory for each row, wherever it is. */
+/* My rows of a group of tables: their number, and the bytes of a row of all its tables together. */
 struct shard {
-    double rows, row_bytes, index_bytes;
+    double rows, row_bytes;
 };
-
-/* What counts the gradients of a table's row where workers are not synchronous (ps/versions.h,
- * ps/aggregate.h). */
-static double counter_bytes(const struct hps_ps *s, const struct hps_ps_group *g)
-{
-    double n = 1 + (s->train->aggregate > 1) + (g->holds ? s->team->W : 0);
-
-    return s->versioned ? n * sizeof(uint32_t) : 0;
-}
 
 static struct shard shard_of(const struct hps_ps *s, int g, const struct hps_ps_opt *opt)
 {
-    struct shard shard = { .index_bytes = (double)hps_row_store_row_bytes() };
+    struct shard shard = { 0, 0 };
 
     for (int i = 0; i < s->ntable; i++) {
         const struct hps_table_shape *shape = &s->net->table[s->table[i].index];
@@ -36,7 +26,6 @@ static struct shard shard_of(const struct hps_ps *s, int g, const struct hps_ps_
         if (s->table[i].group != g) continue;
         shard.rows = (double)hps_cyclic_nlocal(shape->rows, o.part, o.parts);
         shard.row_bytes += (double)hps_storage_row_format(opt->storage, shape, opt->train).bytes;
-        shard.index_bytes += counter_bytes(s, &s->group[g]);
     }
     return shard;
 }
@@ -97,7 +86,7 @@ static double share_of(int n, const struct shard *shard, double bytes, const boo
 
     for (int g = 0; g < n; g++) {
         if (all[g]) continue;
-        index += shard[g].rows * shard[g].index_bytes;
+        index += shard[g].rows * (double)hps_row_store_row_bytes();
         slots += shard[g].rows * (shard[g].row_bytes + (double)hps_row_store_slot_bytes());
     }
     return slots > 0 ? (bytes - index) / slots : 1;
@@ -108,16 +97,30 @@ static enum hps_status refuse_share(const struct shard *shard, int n, double byt
     double all = 0;
 
     for (int g = 0; g < n; g++)
-        all += shard[g].rows * (shard[g].row_bytes + shard[g].index_bytes);
+        all += shard[g].rows * (shard[g].row_bytes + (double)hps_row_store_row_bytes());
     HPS_SAY_ALL(HPS_ERROR, "storage.host_memory: %.0f bytes are not enough for the index of this "
                 "rank's rows, which have %.0f bytes", bytes, all);
     return HPS_DECK;
 }
 
+/* What counts the gradients of each row, wherever it is, where workers are not synchronous
+ * (ps/versions.h, ps/aggregate.h). */
+static double counter_bytes(const struct hps_ps *s, const struct shard *shard)
+{
+    double all = 0;
+
+    for (int i = 0; s->versioned && i < s->ntable; i++) {
+        const struct hps_ps_group *g = &s->group[s->table[i].group];
+        int n = 1 + (s->train->aggregate > 1) + (g->holds ? s->team->W : 0);
+        all += n * shard[s->table[i].group].rows * (double)sizeof(uint32_t);
+    }
+    return all;
+}
+
 static enum hps_status divide_host(struct hps_ps *s, const struct shard *shard, double bytes)
 {
     bool *all = hps_mem_new((size_t)s->ngroup, sizeof *all);
-    double left = place_small(s->ngroup, shard, bytes, all);
+    double left = place_small(s->ngroup, shard, bytes - counter_bytes(s, shard), all);
     double share = share_of(s->ngroup, shard, left, all);
     enum hps_status st = share > 0 ? HPS_OK : refuse_share(shard, s->ngroup, bytes);
 

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/say.h"
 
@@ -48,6 +49,7 @@ struct hps_paging {
     struct hps_paging_steps *first;     /* sequences               */
     struct numbers lent;                /* slots of rows of no step */
     size_t nlent;
+    double since_s, waited_s;           /* when a step lacked rows last, 0: none does; in all */
     enum hps_status status;
 };
 
@@ -193,15 +195,29 @@ static void pin_now(struct hps_paging_steps *s, struct turn *t)
     if (!pin(s, t)) refuse(s, t);
 }
 
+/* The step that has its turn is looked at again: has it its rows? */
+static void count_wait(struct hps_paging *p, bool here)
+{
+    double now_s = hps_now_s();
+
+    if (p->since_s > 0) p->waited_s += now_s - p->since_s;
+    p->since_s = here ? 0 : now_s;
+}
+
 /* What a step had read for it comes before the next one has its turn. */
 static bool bring(struct hps_paging_steps *s, struct turn *t, bool may_begin)
 {
     struct hps_row_store *store = s->paging->store;
+    bool here = hps_row_store_arrived(store);
 
-    if (!hps_row_store_arrived(store)) return false;
-    if (t->pinned || !may_begin) return t->pinned;
-    pin_now(s, t);
-    return hps_row_store_arrived(store);
+    if (here && !t->pinned && may_begin) {
+        pin_now(s, t);
+        here = hps_row_store_arrived(store);
+    } else {
+        here = here && t->pinned;
+    }
+    if (may_begin) count_wait(s->paging, here);
+    return here;
 }
 
 bool hps_paging_bring(struct hps_paging_steps *s, const struct hps_request_step *step,
@@ -342,6 +358,11 @@ const struct hps_request_step *hps_paging_take(struct hps_paging_steps *s,
     t->step = *step;
     renumber(s, t);
     return &t->step;
+}
+
+double hps_paging_waited_s(const struct hps_paging *p)
+{
+    return p->waited_s;
 }
 
 enum hps_status hps_paging_status(const struct hps_paging *p)

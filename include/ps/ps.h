@@ -74,6 +74,13 @@ void hps_ps_begin(struct hps_ps *ps, struct hps_ps_requests *requests);
 /* The rows of layer l and micro-batch m have come: call it for m = 0..M-1 in order, for each layer
  * of my stages that reads a table (NULL for the others). Borrowed until the next begin. */
 const struct hps_lookup *hps_ps_pull(struct hps_ps *ps, int m, int l);
+/* On a server of asynchronous workers, in whose memory not all rows are: are those of the step that
+ * begin takes next there, or those whose gradients apply takes next, so that it does not wait for
+ * them? Those that are not begin to be read with `may_begin`, while those of other workers may
+ * leave; one worker at a time may, until its rows are there: so none waits for memory that another
+ * one needs (ps/paging.h). Never blocks. Local. */
+bool hps_ps_bring(struct hps_ps_requests *requests, bool may_begin);
+bool hps_ps_bring_again(struct hps_ps *ps, bool may_begin);
 /* In place of the pulls of a rank that reads nothing: my rows have left for the others. Waits until
  * these have begun the step. */
 void hps_ps_serve(struct hps_ps *ps);
@@ -88,7 +95,8 @@ double hps_ps_norm2(struct hps_ps *ps);
  * Local. */
 void hps_ps_apply(struct hps_ps *ps, int stage, struct hps_update update, float scale);
 /* On a server with train.aggregate above 1, in place of apply: hold the gradients, times scale; and
- * the rule with the sum of all that were held, whosever tables' they are. Local. */
+ * the rule with the sum of all that were held, whosever tables' they are, which waits for those of
+ * their rows that have left memory meanwhile. Local. */
 void hps_ps_hold(struct hps_ps *ps, float scale);
 void hps_ps_apply_held(struct hps_ps *ps, struct hps_update update);
 /* On a server, of a parameter server of one worker: how stale the gradients of rows were that it

@@ -17,6 +17,7 @@
 #ifndef HPS_PS_ROW_LOG_H
 #define HPS_PS_ROW_LOG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -56,8 +57,8 @@ void hps_row_log_drop(struct hps_row_log *log, size_t n, const uint32_t *place);
 /* Reads of n places begin: row i of them comes to `to` + i * row_bytes, which is lent until
  * read_end; repeats are allowed, places of one page are one read. At most two such reads are under
  * way (a step and the next); a place that is read may be dropped meanwhile, or its row moved.
- * read_end waits for the one that began first. Between them, append may be called. Pages that are
- * near each other are one read of the disk.
+ * read_end waits for the one that began first; arrived: it would not wait. Between them, append may
+ * be called. Pages that are near each other are one read of the disk.
  *
  * read_each hands each row to `came` in place of copying it; `row` is lent for that call. Rows that
  * were still in memory are handed on at once, by the caller's thread, the others by threads of the
@@ -68,6 +69,7 @@ enum hps_status hps_row_log_read_each(struct hps_row_log *log, size_t n, const u
                                       void (*came)(void *context, size_t i,
                                                    const unsigned char *row),
                                       void *context);
+bool hps_row_log_read_arrived(struct hps_row_log *log);
 enum hps_status hps_row_log_read_end(struct hps_row_log *log);
 
 /* Since the log was opened. */

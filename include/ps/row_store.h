@@ -40,8 +40,10 @@ void hps_row_store_free(struct hps_row_store *store); /* NULL is fine */
 bool hps_row_store_take(struct hps_row_store *store, size_t n, const int *row, bool learns,
                         int *slot);
 /* Rows that were taken are in their slots: waits for them, and makes those that are still to be
- * made, by all threads of the device. Local, by the main thread. */
+ * made, by all threads of the device; arrived: are they? That never waits. Local, by the main
+ * thread. */
 void hps_row_store_settle(struct hps_row_store *store);
+bool hps_row_store_arrived(struct hps_row_store *store);
 /* The rows of these slots are no longer needed; or will be changed, which waits for moves. Local,
  * by the main thread. */
 void hps_row_store_release(struct hps_row_store *store, size_t n, const int *slot);

@@ -36,7 +36,8 @@ struct hps_slots *hps_slots_new(int nrow, int n);
 void hps_slots_free(struct hps_slots *slots); /* NULL is fine */
 
 /* A step is to come that needs the n distinct rows `row`: they have slots, and are pinned once
- * more. `learns`: they are counted. False: too many slots are pinned, nothing was changed. */
+ * more. `learns`: they are counted. False: too many slots are pinned, or one of these too often
+ * (255 times), nothing was changed. */
 bool hps_slots_take(struct hps_slots *slots, size_t n, const int *row, bool learns,
                     struct hps_slots_moves *moves);
 /* A step that took these slots (n) does not need them any more. */

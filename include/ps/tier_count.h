@@ -9,7 +9,8 @@ struct hps_tier_count {
     double made, read;          /* rows from the seed and from the file, for steps            */
     double written;             /* rows to the file                                           */
     double bytes;               /* moved, both ways                                           */
-    double waited_s;            /* for the file                                               */
+    double waited_s;            /* for the file; at a server that serves others then, by the
+                                   worker whose turn it is                                   */
     double index_bytes;         /* memory that says where rows are                            */
     double pages_read;          /* by the disk, each with some of the rows read               */
 };

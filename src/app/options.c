@@ -55,8 +55,6 @@ static enum hps_status check_async(const struct hps_options *o, const struct hps
         return hps_deck_wrong(train, "record", "there is no order to record: under bsp it is "
                               "always the same");
     if (!hps_train_is_async(&o->train)) return HPS_OK;
-    if (o->storage.file[0])
-        return hps_deck_wrong(train, "synchronization", "storage.file is for bsp, not for %s", how);
     if (o->sched.replan && o->train.record)
         return hps_deck_wrong(train, "record", "a record is of one plan: not with schedule.replan");
     return HPS_OK;

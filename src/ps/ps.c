@@ -64,7 +64,7 @@ void hps_ps_begin(struct hps_ps *p, struct hps_ps_requests *requests)
     for (int i = 0; i < p->ntable; i++)
         hps_exchange_pull_begin(work_on(p, i), p->group[p->table[i].group].step);
     for (int i = 0; i < p->ntable && p->versioned; i++) {
-        const struct hps_request_step *r = p->group[p->table[i].group].step;
+        const struct hps_request_step *r = p->group[p->table[i].group].asked;
         hps_versions_pull(&p->table[i].versions, &p->table[i].pulled, (size_t)r->nmerge,
                           r->merged_host, (struct hps_versions_held){ r->nheld, r->held });
     }
@@ -164,7 +164,7 @@ static void apply_stale(struct hps_ps *p, struct hps_ps_table *t, struct hps_upd
 static void apply_versioned(struct hps_ps *p, struct hps_ps_table *t, struct hps_update update,
                             float scale)
 {
-    const struct hps_request_step *r = p->group[t->group].step;
+    const struct hps_request_step *r = p->group[t->group].asked;
 
     hps_versions_push(&t->versions, &t->pulled, r->merged_host, &p->staleness);
     if (hps_train_slows_stale(p->train))
@@ -174,8 +174,19 @@ static void apply_versioned(struct hps_ps *p, struct hps_ps_table *t, struct hps
     hps_versions_apply(&t->versions, (size_t)r->nmerge, r->merged_host, NULL);
 }
 
+bool hps_ps_bring_again(struct hps_ps *p, bool may_begin)
+{
+    bool all = true;
+
+    for (struct hps_ps_group *g = p->group; g < p->group + p->ngroup; g++)
+        if (g->paged) all &= hps_paging_bring_again(g->paged, may_begin);
+    return all;
+}
+
 void hps_ps_apply(struct hps_ps *p, int stage, struct hps_update update, float scale)
 {
+    for (struct hps_ps_group *g = p->group; g < p->group + p->ngroup; g++)
+        if (g->paged) hps_paging_change(g->paged);
     for (int i = 0; i < p->ntable; i++) {
         struct hps_ps_table *t = &p->table[i];
         if (t->stage != stage) continue;
@@ -192,11 +203,25 @@ void hps_ps_hold(struct hps_ps *p, float scale)
 {
     for (int i = 0; i < p->ntable; i++) {
         struct hps_ps_table *t = &p->table[i];
-        const struct hps_request_step *r = p->group[t->group].step;
+        const struct hps_request_step *r = p->group[t->group].asked;
         hps_versions_push(&t->versions, &t->pulled, r->merged_host, &p->staleness);
         hps_aggregate_add(t->held, (size_t)r->nmerge, r->merged_host,
                           hps_exchange_merged(t->exchange), scale);
     }
+}
+
+/* Those of some rows of a table: n of them from `first` on. */
+static void apply_sums(struct hps_ps *p, struct hps_ps_table *t, const struct hps_rule *rule,
+                       size_t first, size_t n)
+{
+    struct hps_paging *paging = p->group[t->group].paging;
+    const struct hps_aggregate *a = t->held;
+    const int *row = a->row + first;
+    struct hps_row_sums sums = { .row = a->sum + first * (size_t)a->dim };
+
+    if (paging) row = hps_paging_lend(paging, n, row);
+    hps_table_apply(t->table, rule, n, row, &sums);
+    if (paging) hps_paging_give_back(paging);
 }
 
 void hps_ps_apply_held(struct hps_ps *p, struct hps_update update)
@@ -205,8 +230,10 @@ void hps_ps_apply_held(struct hps_ps *p, struct hps_update update)
         struct hps_ps_table *t = &p->table[i];
         struct hps_aggregate *a = t->held;
         struct hps_rule rule = hps_opt_rule(p->train, &t->table->shape->override, update);
-        if (a->n > 0)
-            hps_table_apply(t->table, &rule, a->n, a->row, &(struct hps_row_sums){ .row = a->sum });
+        const struct hps_ps_group *g = &p->group[t->group];
+        size_t some = g->paging ? hps_paging_slots(g->paging) : a->n;
+        for (size_t first = 0; first < a->n; first += some)
+            apply_sums(p, t, &rule, first, a->n - first < some ? a->n - first : some);
         p->dev->ops->sync(p->dev);
         hps_versions_apply(&t->versions, a->n, a->row, a->count);
         hps_aggregate_clear(a);
@@ -276,7 +303,11 @@ struct hps_message_count hps_ps_encoded(const struct hps_ps *p)
 
 static struct hps_tier_count tier_of(const struct hps_ps_group *g)
 {
-    if (g->store) return hps_row_store_counted(g->store);
+    if (g->store) {
+        struct hps_tier_count c = hps_row_store_counted(g->store);
+        c.waited_s += hps_paging_waited_s(g->paging);
+        return c;
+    }
     return (struct hps_tier_count){ .slots = hps_slots_count(g->slots),
                                     .asked = hps_slots_asked(g->slots),
                                     .hits = hps_slots_hits(g->slots),

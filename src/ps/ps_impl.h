@@ -16,7 +16,6 @@ struct hps_ps_table {
     int stage;                          /* the first of my stages that reads it; 0 on a server   */
     int next;                           /* the micro-batch whose rows are awaited next           */
     struct hps_table *table;
-    bool borrowed;                      /* table and versions are another parameter server's    */
     struct hps_versions versions;       /* where workers are not synchronous, of my rows        */
     struct hps_pulled pulled;           /* and what this worker pulled                          */
     struct hps_aggregate *held;         /* gradients that wait for others; NULL: none do. Whose
@@ -39,11 +38,15 @@ struct hps_ps_group {
     struct hps_slots *slots;            /* on a device without memory for all rows ...           */
     struct hps_staging *staging;        /* ... what brings those of a step; else both NULL       */
     struct hps_row_store *store;        /* on a host without: slots are of this, ...             */
-    struct hps_paging *paging;          /* ... which brings those of a step; else both NULL      */
+    struct hps_paging *paging;          /* ... which brings those of a step; else both NULL.
+                                           All that says where rows are is the ps' whose the
+                                           tables are                                            */
     bool holds;                         /* readers with a cache hold gradients back              */
     struct hps_row_cache *cache;        /* mine, where I am one of them; or NULL                 */
     struct hps_ps_cached cached;        /* what it did so far                                    */
-    const struct hps_request_step *step; /* the step under way                                   */
+    const struct hps_request_step *step; /* the step under way, ...                              */
+    const struct hps_request_step *asked;   /* ... and with numbers of rows, not slots           */
+    struct hps_paging_steps *paged;     /* its sequence; NULL: its rows are all in memory        */
 };
 
 struct hps_ps {
@@ -57,6 +60,7 @@ struct hps_ps {
     struct hps_exchange_opt codec;      /* in which rows and gradients travel                    */
     bool delta;                         /* numbers of rows travel as differences                 */
     bool versioned;                     /* a server of workers that are not synchronous          */
+    bool borrows;                       /* tables, and where their rows are kept                 */
     struct hps_staleness staleness;     /* of the gradients of rows that it applied              */
     int M;                              /* of the step under way                                 */
     struct hps_ps_table *table;

@@ -244,8 +244,7 @@ static enum hps_status make_tables(struct hps_ps *s, const struct hps_net *net,
         struct hps_ps_table *t = &s->table[i];
         const struct hps_ps_group *g = &s->group[t->group];
         struct hps_ps_owner o = hps_ps_owner_of(s, t);
-        t->borrowed = opt->tables != NULL;
-        if (t->borrowed) {
+        if (s->borrows) {
             t->table = opt->tables->table[i].table;
             t->versions = opt->tables->table[i].versions;
             t->held = opt->tables->table[i].held;
@@ -306,7 +305,8 @@ enum hps_status hps_ps_new(struct hps_ps **out, const struct hps_net *net,
                           .codec = { hps_storage_codec(opt->storage, HPS_MESSAGE_ROWS),
                                      hps_storage_codec(opt->storage, HPS_MESSAGE_GRADIENTS) },
                           .delta = hps_storage_sends_differences(opt->storage),
-                          .versioned = team->serves && opt->worker != HPS_TEAM_ALL_WORKERS };
+                          .versioned = team->serves && opt->worker != HPS_TEAM_ALL_WORKERS,
+                          .borrows = opt->tables != NULL };
     s->group = hps_mem_new((size_t)net->ntable, sizeof *s->group);
     s->table = hps_mem_new((size_t)net->ntable, sizeof *s->table);
     s->layer_table = hps_mem_new((size_t)net->L, sizeof *s->layer_table);
@@ -335,7 +335,7 @@ void hps_ps_free(struct hps_ps *s)
     if (!s) return;
     for (int i = 0; i < s->ntable; i++) {
         hps_exchange_free(s->table[i].exchange);
-        if (!s->table[i].borrowed) {
+        if (!s->borrows) {
             hps_table_free(s->table[i].table);
             hps_mem_free(s->table[i].versions.of);
             hps_aggregate_free(s->table[i].held);
@@ -344,10 +344,12 @@ void hps_ps_free(struct hps_ps *s)
     }
     for (int g = 0; g < s->ngroup; g++) {
         hps_shm_free(s->group[g].shm);
-        hps_staging_free(s->group[g].staging);
-        hps_paging_free(s->group[g].paging);
-        hps_row_store_free(s->group[g].store);
-        hps_slots_free(s->group[g].slots);
+        if (!s->borrows) {
+            hps_staging_free(s->group[g].staging);
+            hps_paging_free(s->group[g].paging);
+            hps_row_store_free(s->group[g].store);
+            hps_slots_free(s->group[g].slots);
+        }
         hps_row_cache_free(s->group[g].cache);
         hps_mem_free(s->group[g].layer);
         HPS_MPI(MPI_Comm_free(&s->group[g].comm));

@@ -5,6 +5,7 @@
 struct hps_ps_requests {
     struct hps_ps *ps;                  /* borrowed */
     int M;
+    bool learns;
     struct hps_request **request;       /* (ps->ngroup) */
     struct hps_paging_steps **paging;   /* (ps->ngroup) NULL: the group's rows are all in memory */
 };
@@ -15,7 +16,7 @@ enum hps_status hps_ps_requests_new(struct hps_ps_requests **out, struct hps_ps 
     struct hps_ps_requests *r = hps_mem_new(1, sizeof *r);
     enum hps_status st = HPS_OK;
 
-    *r = (struct hps_ps_requests){ .ps = p, .M = M };
+    *r = (struct hps_ps_requests){ .ps = p, .M = M, .learns = learns };
     r->request = hps_mem_new((size_t)p->ngroup, sizeof *r->request);
     r->paging = hps_mem_new((size_t)p->ngroup, sizeof *r->paging);
     for (int g = 0; !st && g < p->ngroup; g++) {
@@ -74,23 +75,50 @@ bool hps_ps_requests_flush(struct hps_ps_requests *r)
 {
     bool dropped = false;
 
-    for (int g = 0; g < r->ps->ngroup; g++)
+    for (int g = 0; g < r->ps->ngroup; g++) {
+        if (r->paging[g]) hps_paging_unprepare(r->paging[g]);
         dropped |= hps_request_flush(r->request[g]);
+    }
     return dropped;
+}
+
+/* Rows that stay until the step's update are noted as changed at once, before the next step's begin
+ * to be read, which that would wait for. */
+static const struct hps_request_step *in_slots(struct hps_ps_requests *r, struct hps_ps_group *g)
+{
+    const struct hps_request_step *step = hps_paging_take(g->paged, g->asked);
+
+    if (r->learns && !r->ps->versioned) hps_paging_change(g->paged);
+    return step;
 }
 
 int hps_ps_requests_take(struct hps_ps_requests *r)
 {
-    for (struct hps_ps_group *g = r->ps->group; g < r->ps->group + r->ps->ngroup; g++)
-        g->step = hps_request_take(r->request[g - r->ps->group]);
+    for (struct hps_ps_group *g = r->ps->group; g < r->ps->group + r->ps->ngroup; g++) {
+        g->step = g->asked = hps_request_take(r->request[g - r->ps->group]);
+        g->paged = r->paging[g - r->ps->group];
+    }
     /* lists of rows are copied to the device beside the work of the step before */
     r->ps->dev->ops->stream_wait(r->ps->dev, HPS_STREAM_COMPUTE, HPS_STREAM_FEED);
     for (struct hps_ps_group *g = r->ps->group; g < r->ps->group + r->ps->ngroup; g++)
         if (g->staging)
             g->step = hps_staging_step(g->staging, g->step);
         else if (g->paging)
-            g->step = hps_paging_take(r->paging[g - r->ps->group], g->step);
+            g->step = in_slots(r, g);
     return r->M;
+}
+
+bool hps_ps_bring(struct hps_ps_requests *r, bool may_begin)
+{
+    bool all = true;
+
+    for (int g = 0; g < r->ps->ngroup; g++) {
+        if (!r->paging[g]) continue;
+        hps_request_poll(r->request[g], true);
+        const struct hps_request_step *next = hps_request_next(r->request[g]);
+        all &= next && hps_paging_bring(r->paging[g], next, may_begin);
+    }
+    return all;
 }
 
 bool hps_ps_requests_arrived(struct hps_ps_requests *r)

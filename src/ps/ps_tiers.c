@@ -72,6 +72,20 @@ static enum hps_status refuse_share(const struct shard *shard, int n, double byt
     return HPS_DECK;
 }
 
+/* What counts the gradients of each row, wherever it is, where workers are not synchronous
+ * (ps/versions.h, ps/aggregate.h). */
+static double counter_bytes(const struct hps_ps *s, const struct shard *shard)
+{
+    double all = 0;
+
+    for (int i = 0; s->versioned && i < s->ntable; i++) {
+        const struct hps_ps_group *g = &s->group[s->table[i].group];
+        int n = 1 + (s->train->aggregate > 1) + (g->holds ? s->team->W : 0);
+        all += n * shard[s->table[i].group].rows * (double)sizeof(uint32_t);
+    }
+    return all;
+}
+
 static enum hps_status divide_host(struct hps_ps *s, const struct shard *shard, double bytes)
 {
     struct hps_tier_part *part = hps_mem_new((size_t)s->ngroup, sizeof *part);
@@ -79,7 +93,8 @@ static enum hps_status divide_host(struct hps_ps *s, const struct shard *shard, 
 
     for (int g = 0; g < s->ngroup; g++)
         part[g] = (struct hps_tier_part){ shard[g].rows, shard[g].row_bytes, false, 0 };
-    if (!hps_tier_divide(s->ngroup, part, bytes)) st = refuse_share(shard, s->ngroup, bytes);
+    if (!hps_tier_divide(s->ngroup, part, bytes - counter_bytes(s, shard)))
+        st = refuse_share(shard, s->ngroup, bytes);
     for (int g = 0; !st && g < s->ngroup; g++) {
         double rows = part[g].rows, slots = part[g].slots;
         if (part[g].all || rows <= 0 || rows > INT_MAX || slots >= rows) continue;
@@ -92,7 +107,19 @@ static enum hps_status divide_host(struct hps_ps *s, const struct shard *shard, 
 
 /* ---- both ---- */
 
-enum hps_status hps_ps_make_tiers(struct hps_ps *s, const struct hps_ps_opt *opt)
+/* The groups of all workers are the same at a server. */
+static void borrow(struct hps_ps *s, const struct hps_ps *from)
+{
+    for (int g = 0; g < s->ngroup; g++) {
+        s->group[g].tier = from->group[g].tier;
+        s->group[g].slots = from->group[g].slots;
+        s->group[g].staging = from->group[g].staging;
+        s->group[g].store = from->group[g].store;
+        s->group[g].paging = from->group[g].paging;
+    }
+}
+
+static enum hps_status divide(struct hps_ps *s, const struct hps_ps_opt *opt)
 {
     const struct hps_storage_opt *storage = opt->storage;
     struct shard *shard = hps_mem_new((size_t)s->ngroup, sizeof *shard);
@@ -108,6 +135,13 @@ enum hps_status hps_ps_make_tiers(struct hps_ps *s, const struct hps_ps_opt *opt
     if (!s->dev->host && bytes > 0) st = refuse_gpu(s, shard);
     hps_mem_free(shard);
     return st;
+}
+
+enum hps_status hps_ps_make_tiers(struct hps_ps *s, const struct hps_ps_opt *opt)
+{
+    if (!s->borrows) return divide(s, opt);
+    borrow(s, opt->tables);
+    return HPS_OK;
 }
 
 static enum hps_status make_store(struct hps_ps *s, struct hps_ps_group *g, int n,
@@ -127,7 +161,7 @@ enum hps_status hps_ps_make_paging(struct hps_ps *s, const struct hps_ps_opt *op
     struct hps_table **table = hps_mem_new((size_t)s->ntable, sizeof(struct hps_table *));
     enum hps_status st = HPS_OK;
 
-    for (int k = 0; !st && k < s->ngroup; k++) {
+    for (int k = 0; !st && !s->borrows && k < s->ngroup; k++) {
         struct hps_ps_group *g = &s->group[k];
         int n = 0;
         for (int i = 0; i < s->ntable; i++)

@@ -10,8 +10,9 @@
 #include "hw/count.h"
 #include "step/step_impl.h"
 
-/* What the server waits for: requests and the worker's turn; its rows and weights to arrive; its
- * gradients; their norm; what its ranks agree on; the turn of its gradients. */
+/* What the server waits for: requests, the worker's turn, and rows from a disk; its rows and
+ * weights to arrive; its gradients; their norm; what its ranks agree on; the turn of its gradients,
+ * and their rows from a disk. */
 enum state { ASKS, PULLS, PUSHES, NORMS, AGREES, APPLIES, LEFT };
 
 struct at {
@@ -33,6 +34,7 @@ struct hps_server_impl {
     int nheld;                  /* gradients that it has                           */
     double began_s;             /* the run                                         */
     struct at *at;              /* (W)                                             */
+    int bringing;               /* the worker whose rows come to memory; < 0: none */
     long long *last;            /* (W) clocks up to the replay's next cut; NULL: no replay */
     size_t event_cap;
     int W, nleft;
@@ -174,6 +176,28 @@ static bool pauses(struct hps_server *v, int w)
     return v->clock.pulled[w] >= o->pause_at || ends(v, w);
 }
 
+/* Are the rows in memory that worker w may pull, or whose gradients may be applied? Else they come,
+ * once no other worker's do. Nothing but the disk is waited for then: so each worker has its turn.
+ */
+static bool has_rows(struct hps_server *v, int w, enum hps_clock_act act)
+{
+    struct hps_server_impl *o = v->impl;
+    bool mine = o->bringing < 0 || o->bringing == w;
+    bool here = act == HPS_CLOCK_PULL ? hps_ps_bring(hps_feeder_requests(o->feeder, w), mine)
+                                      : hps_ps_bring_again(o->step->channel[w].ps, mine);
+
+    if (mine) o->bringing = here ? -1 : w;
+    return here;
+}
+
+/* Gradients that are held are applied later, whose rows are brought then. */
+static bool may_finish(struct hps_server *v, int w)
+{
+    bool applies = v->impl->opt.learns && v->clock.aggregate == 1;
+
+    return may(v, w, HPS_CLOCK_APPLY) && (!applies || has_rows(v, w, HPS_CLOCK_APPLY));
+}
+
 static void begin(struct hps_server *v, int w)
 {
     struct hps_server_impl *o = v->impl;
@@ -192,6 +216,7 @@ static void begin(struct hps_server *v, int w)
         mine.pause = pauses(v, w);
     }
     if (!isfinite(mine.mean_loss)) mine.mean_loss = 0;
+    mine.status = hps_ps_status(c->ps);
     hps_step_agree_begin(&c->agree, &mine);
     o->at[w] = (struct at){ .state = PULLS, .scale = 1 };
 }
@@ -301,6 +326,7 @@ static void release(struct hps_server *v)
 {
     if (!may(v, 0, HPS_CLOCK_RELEASE)) return;      /* not here, in the order of a replay */
     take(v, 0, HPS_CLOCK_RELEASE);
+    v->impl->bringing = -1;                         /* it may be another one's turn now */
     apply(v, 0);
 }
 
@@ -345,7 +371,7 @@ static bool look(struct hps_server *v, int w)
     double t0 = hps_now_s();
 
     if (was == ASKS && hps_ps_requests_arrived(hps_feeder_requests(o->feeder, w)) &&
-        may(v, w, HPS_CLOCK_PULL))
+        may(v, w, HPS_CLOCK_PULL) && has_rows(v, w, HPS_CLOCK_PULL))
         begin(v, w);
     else if (was == PULLS && arrived(c))
         pulled(v, w);
@@ -355,7 +381,7 @@ static bool look(struct hps_server *v, int w)
         clip(v, w);
     else if (was == AGREES && hps_step_agree_arrived(&c->agree))
         agreed(v, w);
-    else if (was == APPLIES && may(v, w, HPS_CLOCK_APPLY))
+    else if (was == APPLIES && may_finish(v, w))
         finish(v, w);
     if (o->at[w].state == was) return false;
     v->work.busy_s += hps_now_s() - t0;
@@ -371,6 +397,7 @@ static void join(struct hps_server *v)
     v->said = (struct hps_heartbeat){ 0 };
     o->pause = false;
     o->pause_at = -1;
+    o->bringing = -1;
     o->nleft = 0;
     if (o->last) count_to_cut(v);
     for (int w = 0; w < o->W; w++) {
@@ -448,5 +475,5 @@ enum hps_status hps_server_run(struct hps_server *v, hps_server_watch *watch, vo
     /* what follows, a checkpoint say, is to have all gradients */
     if (v->clock.held > 0) release(v);
     end_work(v);
-    return v->said.status;
+    return v->said.status ? v->said.status : hps_ps_status(o->step->ps);
 }

@@ -257,13 +257,14 @@ static struct cut take_cut(struct async *a)
 
 /* Gradients that workers hold back come to the servers, so that a checkpoint has them, and a run
  * that goes on from it repeats what one does that did not stop. Collective. */
-static void flush(struct async *a)
+static enum hps_status flush(struct async *a)
 {
     const struct hps_loop *l = a->s->l;
 
-    if (l->train->cache_clocks == 0) return;
+    if (l->train->cache_clocks == 0) return HPS_OK;
     if (a->server) hps_server_flush(a->server);
     if (l->step->team->nmine > 0) hps_step_flush(l->step, a->s->feeder, 0);
+    return hps_agree(a->s->world, hps_ps_status(l->step->ps));
 }
 
 /* What the servers did up to this cut, before its checkpoint: a run that goes on from there can be
@@ -300,8 +301,8 @@ static enum hps_status stretch(struct async *a, bool *stop, bool *over)
     if (a->server) st = hps_server_run(a->server, watch, a);
     if (step->team->nmine > 0) st = work(a);
     struct hps_heartbeat all = meet(a, st);
-    if (!all.status) flush(a);
-    if (all.status) return all.status;
+    st = all.status ? all.status : flush(a);
+    if (st) return st;
     settle_loss(a);
     struct cut now = take_cut(a);
     *stop = all.stop > 0 || now.replayed;

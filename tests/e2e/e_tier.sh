@@ -6,8 +6,7 @@
 . "${srcdir:?}/tests/lib/lib.sh"
 . "$srcdir/tests/lib/data.sh"
 
-wide_bags 600
-mkdir disk
+wide
 
 # run NAME RANKS "CUTS" "UNITS" ARGUMENT...
 run() {
@@ -17,26 +16,6 @@ run() {
     expect 0 '' ranks "$n" train wide.yaml --set schedule.method=file \
         --set schedule.plan=plan.json --set "run.directory=$name" --set run.threads=1 \
         --set train.steps=25 --set checkpoint.keep=9 "$@"
-}
-# rows NAME STEP: checksums of all rows of a checkpoint
-rows() {
-    for table in rows ones one; do
-        h5dump -a "/tables/$table/rows/checksum" "$1/checkpoint/step_$(printf %09d "$2").h5" |
-            grep '(0)'
-    done
-}
-# equals NAME OTHER [STEP]: they ended with the same bits, with that of the last checkpoint
-equals() {
-    for key in train_loss test_loss auc; do
-        equal "$(number "$1/report.json" $key)" "$(number "$2/report.json" $key)"
-    done
-    equal "$(rows "$1" "${3:-25}")" "$(rows "$2" "${3:-25}")"
-}
-# paged NAME: rows were read from its file, and written to it
-paged() {
-    sed -n '/^ "tiers": \[/,/^ \]/p' "$1/report.json" |
-        awk '$1 == "\"read\":" { r += $2 } $1 == "\"written\":" { w += $2 }
-            END { exit !(r > 0 && w > 0) }' || fail "$1: nothing was read or written"
 }
 # both BYTES RANKS "CUTS" "UNITS" ARGUMENT...: in all memory and in so much
 both() {
@@ -149,8 +128,6 @@ no 65 'storage.host_memory=much' --set storage.host_memory=much --set storage.fi
     no 65 'a step needs [0-9]* rows of table .rows. at this rank, there is room for' \
         --set data.batch=300 $part=120000
     no 65 'not enough for the index' $part=1000
-    no 65 'storage.file is for bsp, not for asp' --set train.synchronization=asp \
-        --set storage.servers=1 $part=100000
 }
 no 73 'storage.file: nowhere: No such file' --set storage.host_memory=1e5 --set storage.file=nowhere
 no 73 'storage.file: wide.h5: Not a dir' --set storage.host_memory=1e5 --set storage.file=wide.h5

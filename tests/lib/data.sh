@@ -41,6 +41,34 @@ wide_bags() {
     expect 0 '' "$HETERPS" generate wide.yaml --rows "$1" --output wide.h5
 }
 
+# wide: wide.yaml and wide.h5
+# with 600 examples, a folder `disk` for rows; and
+# rows NAME STEP: checksums of all rows of a checkpoint
+rows() {
+    for table in rows ones one; do
+        h5dump -a "/tables/$table/rows/checksum" "$1/checkpoint/step_$(printf %09d "$2").h5" |
+            grep '(0)'
+    done
+}
+# equals NAME OTHER [STEP]: they ended with the same bits, with that of the last checkpoint
+equals() {
+    for key in train_loss test_loss test_auc; do
+        equal "$(number "$1/report.json" $key)" "$(number "$2/report.json" $key)"
+    done
+    equal "$(rows "$1" "${3:-25}")" "$(rows "$2" "${3:-25}")"
+    [ "$(rows "$1" "${3:-25}" | wc -l)" -eq 3 ] || fail "$1: not three tables"
+}
+# paged NAME: rows were read from its file, and written to it
+paged() {
+    sed -n '/^ "tiers": \[/,/^ \]/p' "$1/report.json" |
+        awk '$1 == "\"read\":" { r += $2 } $1 == "\"written\":" { w += $2 }
+            END { exit !(r > 0 && w > 0) }' || fail "$1: nothing was read or written"
+}
+wide() {
+    wide_bags 600
+    mkdir disk
+}
+
 # small_ctrdnn: small.yaml, ctrdnn of few rows on one type, small.h5 with 900 examples, $layers, and
 # learn CODE PATTERN RANKS "CUTS" "UNITS" NAME ARGUMENT...: 6 steps; the loss is in $loss
 small_ctrdnn() {

@@ -15,7 +15,7 @@
 #include "step/server.h"
 #include "train/served.h"
 
-enum { LAYER_ROWS = 0, LAYER_FC = 2, LAYERS = 5, NSLOT = 2, D = 2, BUCKETS = 70 };
+enum { LAYER_ROWS = 0, LAYER_FC = 2, LAYERS = 5, NSLOT = INTERLEAVED_SLOTS, D = 2, BUCKETS = 70 };
 
 struct interleaved interleaved;
 static const struct sample sample = { .N = 40, .D = D, .nsingle = NSLOT, .buckets = BUCKETS };
@@ -106,6 +106,7 @@ static void draw(struct interleaved *x)
     draw_ranks(x);
     draw_events(x);
     draw_deck(x);
+    x->slots = one_in(2) ? below(20) : -1;
 }
 
 /* ---- what follows ---- */
@@ -292,6 +293,9 @@ static void check_server(struct interleaved *x, struct hps_step *step, int r)
             HPS_DIE("server %d: row %d has version %u at the end, not %u", j, i,
                     x->rank[r].version[at], want->version[i]);
     }
+    struct hps_tier_count moved = { 0 };
+    hps_ps_tiers(step->ps, &moved);
+    x->nread += moved.read;
     x->rank[r].bits = hash(shard.stride * (size_t)shard.nrow, row);
     hps_mem_free(row);
     for (int w = 0; w < x->W && !l->all_rows; w++)
@@ -356,7 +360,7 @@ static void train(struct interleaved *x, struct hps_step *step, int r, MPI_Comm 
 static void body(int r, MPI_Comm world, void *arg)
 {
     struct interleaved *x = arg;
-    const struct hps_storage_opt storage = { .file = "" };
+    const struct hps_storage_opt storage = { .file = "." };
     struct hps_step_opt opt = { &x->train, &storage, x->steps, 1, true };
     struct hps_team *team = NULL;
     struct hps_step *step = NULL;
@@ -384,9 +388,9 @@ void interleaved_print(void)
 
     fprintf(stderr, "seed %llu: %d workers, %d servers, %d stages of %d and %d ranks, cut at %d, "
             "%d idle, host %d, eager %d, saves %d, tests %d, stops %lld (%d), batch %d in %d, "
-            "%d epochs\n%s", (unsigned long long)x->seed, x->W, x->N, x->S, x->k[0], x->k[1],
-            x->cut, x->idle, x->host, x->eager, x->save_every, x->test_every, x->stop_time,
-            x->stop_rank, x->batch, x->M, x->epochs, x->deck);
+            "%d epochs, %d slots\n%s", (unsigned long long)x->seed, x->W, x->N, x->S, x->k[0],
+            x->k[1], x->cut, x->idle, x->host, x->eager, x->save_every, x->test_every,
+            x->stop_time, x->stop_rank, x->batch, x->M, x->epochs, x->slots, x->deck);
 }
 
 static void print_seed(enum hps_status status)

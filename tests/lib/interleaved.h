@@ -12,6 +12,7 @@
 #include "train/loop.h"
 
 enum {
+    INTERLEAVED_SLOTS = 2,              /* ids of an example */
     INTERLEAVED_EVENTS = 3 * LEDGER_W * LEDGER_CLOCKS,
     INTERLEAVED_CUTS = LEDGER_W * LEDGER_CLOCKS,
 };
@@ -26,6 +27,7 @@ struct interleaved_rank {
     long long done[LEDGER_W * LEDGER_CLOCKS], number[LEDGER_W];
     int nevent;                         /* pulls and applications of a server, in order     */
     struct hps_clock_event event[INTERLEAVED_EVENTS];
+    int granted;                        /* the worker that a server lets pull, plus 1; or 0 */
     int ncut;                           /* cuts, and the events of a server up to each      */
     long long at_cut[INTERLEAVED_CUTS];
     uint64_t bits;                      /* of a server's rows and weights, at the end       */
@@ -42,6 +44,8 @@ struct interleaved {
     int stop_rank;                      /* asks to stop ...                                 */
     long long stop_time;                /* ... at this time; < 0: nobody does               */
     bool oversubscribed, prefers_bags;
+    int slots;                          /* of a server's memory, for so many rows more than those
+                                           of a step; the others are in a file; < 0: all rows   */
     int stage_of[FIBERS_MAX];
     /* what follows from it */
     struct hps_deck *parsed;
@@ -53,6 +57,7 @@ struct interleaved {
     struct interleaved_rank rank[FIBERS_MAX];
     struct interleaved_rank record[FIBERS_MAX];     /* of the run that is replayed          */
     bool replays;
+    double nread;                       /* rows that came from files, in all runs so far    */
     struct ledger ledger;
 };
 extern struct interleaved interleaved;  /* the run; one at a time */

@@ -8,7 +8,7 @@
 #include "hw/count.h"
 #include "interleaved.h"
 #include "life/stop.h"
-#include "ps/versions.h"
+#include "ps/ps_impl.h"
 #include "train/save.h"
 
 #define WRAP(name) __wrap_##name
@@ -105,6 +105,38 @@ void WRAP(hps_count_resume)(void)
 {
 }
 
+/* ---- rows in a file ---- */
+
+/* A server's memory has room for so few rows. They are smaller than what an index has of each, so
+ * that no number of bytes in the deck would give that. */
+enum hps_status REAL(hps_ps_make_tiers)(struct hps_ps *ps, const struct hps_ps_opt *opt);
+enum hps_status WRAP(hps_ps_make_tiers)(struct hps_ps *ps, const struct hps_ps_opt *opt);
+enum hps_status WRAP(hps_ps_make_tiers)(struct hps_ps *ps, const struct hps_ps_opt *opt)
+{
+    const struct interleaved *x = &interleaved;
+    enum hps_status st = REAL(hps_ps_make_tiers)(ps, opt);
+    int step = INTERLEAVED_SLOTS * x->batch * (hps_train_is_async(&x->train) ? 1 : x->W);
+
+    if (!ps->team->serves || ps->borrows || ps->ntable == 0 || x->slots < 0) return st;
+    struct hps_ps_owner o = hps_ps_owner_of(ps, &ps->table[0]);
+    long long rows = hps_cyclic_nlocal(x->net->table[0].rows, o.part, o.parts);
+    if (rows <= step + x->slots) return st;
+    ps->group[0].tier = hps_tier_find("file");
+    ps->group[0].slots = hps_slots_new((int)rows, step + x->slots);
+    return st;
+}
+
+/* A disk takes its time. */
+bool REAL(hps_row_store_arrived)(struct hps_row_store *store);
+bool WRAP(hps_row_store_arrived)(struct hps_row_store *store);
+bool WRAP(hps_row_store_arrived)(struct hps_row_store *store)
+{
+    static uint64_t ndraw;
+
+    fibers_look();
+    return hps_rng_bits(interleaved.seed, ndraw++) % 3 > 0 && REAL(hps_row_store_arrived)(store);
+}
+
 /* ---- the run's surroundings ---- */
 
 const char *WRAP(hps_stop_requested)(void);
@@ -187,16 +219,28 @@ enum hps_status WRAP(hps_save_begin)(struct hps_save **save,
 
 /* ---- what the account hears of ---- */
 
-/* Where a worker may pull, the server sends its rows next, before it says so by hps_clock_take. */
+/* Where a worker may pull and its rows are in memory, the server sends them next, before it says so
+ * by hps_clock_take. */
 bool REAL(hps_clock_may)(const struct hps_clock *clock, struct hps_clock_event event);
 bool WRAP(hps_clock_may)(const struct hps_clock *clock, struct hps_clock_event event);
 bool WRAP(hps_clock_may)(const struct hps_clock *clock, struct hps_clock_event event)
 {
     bool may = REAL(hps_clock_may)(clock, event);
 
-    if (may && event.act == HPS_CLOCK_PULL)
-        ledger_pull(&interleaved.ledger, me()->server, event.worker);
+    if (event.act == HPS_CLOCK_PULL) me()->granted = may ? event.worker + 1 : 0;
     return may;
+}
+
+bool REAL(hps_ps_bring)(struct hps_ps_requests *requests, bool may_begin);
+bool WRAP(hps_ps_bring)(struct hps_ps_requests *requests, bool may_begin);
+bool WRAP(hps_ps_bring)(struct hps_ps_requests *requests, bool may_begin)
+{
+    bool here = REAL(hps_ps_bring)(requests, may_begin);
+    int worker = me()->granted - 1;
+
+    if (here && worker >= 0) ledger_pull(&interleaved.ledger, me()->server, worker);
+    me()->granted = 0;
+    return here;
 }
 
 bool REAL(hps_clock_take)(struct hps_clock *clock, struct hps_clock_event event);

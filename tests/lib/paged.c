@@ -2,12 +2,12 @@
 
 #include "base/quit.h"
 
+enum { SOME = 320 };
+
 static double nread;
 
 struct hps_slots *paged_slots(long long nrow)
 {
-    enum { SOME = 320 };
-
     return nrow > SOME ? hps_slots_new((int)nrow, SOME) : NULL;
 }
 
@@ -32,6 +32,23 @@ void paged_look_ahead(const struct paged *p, struct hps_request *request)
     hps_request_poll(request, true);
     const struct hps_request_step *next = hps_request_next(request);
     if (p->steps && next) hps_paging_prepare(p->steps, next);
+}
+
+void paged_change(const struct paged *p, bool left)
+{
+    int row[SOME], n = p->steps ? (int)hps_paging_slots(p->paging) : 0;
+
+    if (!p->steps) return;
+    for (int i = 0; i < n && left; i++)
+        row[i] = i;
+    if (left) {
+        hps_paging_lend(p->paging, (size_t)n, row);
+        hps_paging_give_back(p->paging);
+        if (hps_paging_bring_again(p->steps, false)) HPS_DIE("rows that left are there");
+    }
+    while (!hps_paging_bring_again(p->steps, true))
+        continue;
+    hps_paging_change(p->steps);
 }
 
 void paged_read(const struct paged *p, const struct hps_table *table, float *x)

@@ -21,6 +21,8 @@ void paged_open(struct paged *p, struct hps_table *table, size_t nlayer);
 void paged_close(struct paged *p);
 /* The next step's rows begin to be read, where its requests have come; not where p is zero. */
 void paged_look_ahead(const struct paged *p, struct hps_request *request);
+/* Rows of the step will be changed; `left`: others took all slots before. */
+void paged_change(const struct paged *p, bool left);
 /* All rows of the table, x (nrow, stride). */
 void paged_read(const struct paged *p, const struct hps_table *table, float *x);
 /* Rows that came from files, before stores were read. */

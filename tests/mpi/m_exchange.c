@@ -6,7 +6,8 @@
  * rank has a card of its own (m_gpu_group_exchange), between them. Encoded, they are off by no more
  * than what the encoding changes: a row by what its gradients were changed in all steps so far,
  * times the rate, and once more as it travels; cards that exchange by NCCL refuse. Where memory has
- * some of a host's rows, the bits are the same. */
+ * some of a host's rows, the bits are the same, also where all rows of a step leave
+ * before its gradients are applied. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -254,8 +255,8 @@ static void pull(const struct world *w, const struct twin *t, struct hps_exchang
     }
 }
 
-static void step_of(const struct world *w, struct twin *t, struct hps_exchange *ps,
-                    const struct hps_request_step *s, long long step)
+static void step_of(const struct world *w, const struct paged *p, struct twin *t,
+                    struct hps_exchange *ps, const struct hps_request_step *s, long long step)
 {
     struct hps_rule rule =
         hps_opt_rule(&w->opt, &w->net.table[0].override, hps_update_of(step, STEPS));
@@ -286,6 +287,7 @@ static void step_of(const struct world *w, struct twin *t, struct hps_exchange *
     HPS_MPI(MPI_Allreduce(MPI_IN_PLACE, &norm2, 1, MPI_DOUBLE, MPI_SUM, w->comm));
     if (fabs(norm2 - want) > 1e-5 * want + slack)
         HPS_DIE("step %lld: squares %.9g, not %.9g", step, norm2, want);
+    paged_change(p, step % 2 > 0);
     hps_exchange_apply(ps, &rule);
 }
 
@@ -368,7 +370,7 @@ static float *run(struct world *w, bool direct, size_t *bytes)
         if (!s) continue;
         if (step % 3 != 0) paged_look_ahead(&p, route);
         w->dev.ops->stream_wait(&w->dev, HPS_STREAM_COMPUTE, HPS_STREAM_FEED);
-        step_of(w, &twin, ps, s, step);
+        step_of(w, &p, &twin, ps, s, step);
         w->dev.ops->stream_wait(&w->dev, HPS_STREAM_FEED, HPS_STREAM_COMPUTE);
     }
     if (w->R > 1 && !w->silent && hps_exchange_bytes(ps) == 0) HPS_DIE("nothing was counted");

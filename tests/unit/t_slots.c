@@ -1,8 +1,8 @@
-/* t_slots: after any steps, with any number of slots, each row of the step has a slot of its own,
- * what moved makes the slab hold what it should, and nothing moves that was there. A row that is
- * pinned stays, and where too many are, nothing is changed. A row that every step needs comes once;
- * steps that do not learn leave such rows alone. Of rows by Zipf's law hardly more are missed than
- * with the best rows always there. */
+/* t_slots: after any steps, with any number of slots, each row of the step has a slot of its
+ * own, what moved makes the slab hold what it should, and nothing moves that was there. A row
+ * that is pinned stays, and where too many are, or one is too often, nothing is changed. A row
+ * that every step needs comes once; steps that do not learn leave such rows alone. Of rows by
+ * Zipf's law hardly more are missed than with the best rows always there. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -212,6 +212,29 @@ static int draw_zipf(struct zipf *z)
     return low;
 }
 
+/* More steps at once than can be counted. */
+static void pinned_often(void **state)
+{
+    enum { MOST = UINT8_MAX };
+    struct hps_slots *t = hps_slots_new(ROWS, 2);
+    struct hps_slots_moves m;
+    const int row[2] = { 7, 5 };
+    int slot;
+    (void)state;
+
+    for (int i = 0; i < MOST; i++)
+        assert_true(hps_slots_take(t, 1, &row[1], true, &m));
+    assert_false(hps_slots_take(t, 2, row, true, &m));
+    assert_false(hps_slots_take(t, 1, &row[1], true, &m));
+    assert_true(hps_slots_asked(t) == MOST);
+    hps_slots_find(t, 1, &row[1], &slot);
+    hps_slots_release(t, 1, &slot);
+    assert_true(hps_slots_take(t, 2, row, true, &m));
+    assert_true(m.nin == 1 && m.nout == 0);
+    hps_slots_free(t);
+    assert_int_equal(hps_mem_held_bytes(), 0);
+}
+
 /* Distinct ranks of a step, as rows; *behind: those that the best set lacks. */
 static size_t draw_step(struct zipf *z, int step, size_t *behind)
 {
@@ -260,6 +283,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(any_slots), cmocka_unit_test(hot_stay),
                                         cmocka_unit_test(pinned_stay),
+                                        cmocka_unit_test(pinned_often),
                                         cmocka_unit_test(near_ideal) };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,10 @@
 /* paging.c - rows of a step to their slots, a step ahead. */
 #include "ps/paging.h"
 
+#include <assert.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/say.h"
 
@@ -18,10 +20,13 @@ struct numbers {
 };
 
 struct turn {
-    struct hps_request_step step;
+    const struct hps_request_step *asked;   /* the step as it was asked for               */
+    struct hps_request_step step;           /* and with slots                             */
     bool pinned;                /* its rows have slots, which are pinned                  */
     bool tried;                 /* to prepare it: there were too few slots                */
-    struct numbers slot;        /* (nmerge) these                                         */
+    bool changed;               /* its rows are noted as changed                          */
+    size_t n;                   /* so many rows                                           */
+    struct numbers slot;        /* (n) these                                              */
     struct numbers row, sum_row, id_row;    /* of row, of sums, of lookups by table row   */
     struct hps_merge_list *sums;
     size_t sums_cap;
@@ -36,6 +41,7 @@ struct hps_paging_steps {
     size_t nlayer;
     struct turn turn[KEPT];
     long long taken;
+    struct turn *now;                   /* the step under way      */
 };
 
 struct hps_paging {
@@ -43,7 +49,9 @@ struct hps_paging {
     struct hps_dev *dev;
     char *what;
     struct hps_paging_steps *first;     /* sequences               */
-    struct turn *now;                   /* the step under way      */
+    struct numbers lent;                /* slots of rows of no step */
+    size_t nlent;
+    double since_s, waited_s;           /* when a step lacked rows last, 0: none does; in all */
     enum hps_status status;
 };
 
@@ -62,6 +70,7 @@ void hps_paging_free(struct hps_paging *p)
 {
     if (!p) return;
     hps_mem_free(p->what);
+    hps_mem_free(p->lent.x);
     hps_mem_free(p);
 }
 
@@ -78,11 +87,20 @@ struct hps_paging_steps *hps_paging_steps_new(struct hps_paging *p, bool learns,
 }
 
 /* The rows of a step may leave. */
-static void end(struct hps_paging *p, struct turn *t)
+static void unpin(struct hps_paging *p, struct turn *t)
 {
-    if (t->pinned) hps_row_store_release(p->store, (size_t)t->step.nmerge, t->slot.x);
+    if (t->pinned) hps_row_store_release(p->store, t->n, t->slot.x);
     t->pinned = false;
-    if (p->now == t) p->now = NULL;
+}
+
+/* The step under way has ended: its rows are final. */
+static void end(struct hps_paging_steps *s)
+{
+    struct hps_paging *p = s->paging;
+
+    p->dev->ops->sync(p->dev);
+    if (s->now) unpin(p, s->now);
+    s->now = NULL;
 }
 
 void hps_paging_steps_free(struct hps_paging_steps *s)
@@ -93,9 +111,9 @@ void hps_paging_steps_free(struct hps_paging_steps *s)
     while (*link != s)
         link = &(*link)->next;
     *link = s->next;
-    s->paging->dev->ops->sync(s->paging->dev);
+    end(s);
     for (struct turn *t = s->turn; t < s->turn + KEPT; t++) {
-        end(s->paging, t);
+        unpin(s->paging, t);
         hps_mem_free(t->slot.x);
         hps_mem_free(t->row.x);
         hps_mem_free(t->sum_row.x);
@@ -114,28 +132,46 @@ static int *grown(struct numbers *a, size_t n)
     return a->x;
 }
 
-static bool pin(struct hps_paging_steps *s, struct turn *t, const struct hps_request_step *step)
+static struct turn *next_turn(struct hps_paging_steps *s)
 {
-    size_t n = (size_t)step->nmerge;
+    return &s->turn[s->taken % KEPT];
+}
 
-    t->step = *step;
-    t->pinned = hps_row_store_take(s->paging->store, n, step->merged_host, s->learns,
-                                   grown(&t->slot, n));
+/* Look-ups are counted once. */
+static bool pin(struct hps_paging_steps *s, struct turn *t)
+{
+    bool counts = s->learns && t != s->now;
+
+    t->n = (size_t)t->asked->nmerge;
+    t->pinned = hps_row_store_take(s->paging->store, t->n, t->asked->merged_host, counts,
+                                   grown(&t->slot, t->n));
     return t->pinned;
 }
 
 void hps_paging_prepare(struct hps_paging_steps *s, const struct hps_request_step *step)
 {
-    struct turn *t = &s->turn[s->taken % KEPT];
+    struct turn *t = next_turn(s);
 
-    if (!t->pinned && !t->tried) t->tried = !pin(s, t, step);
+    if (t->pinned || t->tried || !hps_row_store_arrived(s->paging->store)) return;
+    t->asked = step;
+    t->tried = !pin(s, t);
 }
 
-/* Steps that were prepared make room; they are read again when they are taken. */
-static void unprepare_others(struct hps_paging *p)
+void hps_paging_unprepare(struct hps_paging_steps *s)
 {
+    unpin(s->paging, next_turn(s));
+}
+
+/* All other steps make room; one that was prepared is not tried again before it is brought. */
+static void unpin_others(struct hps_paging *p, const struct turn *mine)
+{
+    p->dev->ops->sync(p->dev);
     for (struct hps_paging_steps *s = p->first; s; s = s->next)
-        end(p, &s->turn[s->taken % KEPT]);
+        for (struct turn *t = s->turn; t < s->turn + KEPT; t++) {
+            if (t == mine) continue;
+            if (t == next_turn(s)) t->tried |= t->pinned;
+            unpin(p, t);
+        }
 }
 
 static void refuse(struct hps_paging_steps *s, struct turn *t)
@@ -147,18 +183,100 @@ static void refuse(struct hps_paging_steps *s, struct turn *t)
         HPS_SAY_ALL(HPS_ERROR, "storage.host_memory: a step needs %d rows of table '%s' at this "
                     "rank, there is room for %d: more memory, smaller batches or more ranks are "
                     "needed",
-                    t->step.nmerge, p->what, n);
+                    t->asked->nmerge, p->what, n);
     p->status = HPS_DECK;
-    for (int i = 0; i < t->step.nmerge; i++)
-        t->slot.x[i] = i % n;
+    for (size_t i = 0; i < t->n; i++)
+        t->slot.x[i] = (int)i % n;
 }
 
 /* Its rows get slots now, whatever that takes. */
-static void pin_now(struct hps_paging_steps *s, struct turn *t, const struct hps_request_step *step)
+static void pin_now(struct hps_paging_steps *s, struct turn *t)
 {
-    if (t->pinned || pin(s, t, step)) return;
-    unprepare_others(s->paging);
-    if (!pin(s, t, step)) refuse(s, t);
+    if (t->pinned || pin(s, t)) return;
+    unpin_others(s->paging, t);
+    if (!pin(s, t)) refuse(s, t);
+}
+
+/* The step that has its turn is looked at again: has it its rows? */
+static void count_wait(struct hps_paging *p, bool here)
+{
+    double now_s = hps_now_s();
+
+    if (p->since_s > 0) p->waited_s += now_s - p->since_s;
+    p->since_s = here ? 0 : now_s;
+}
+
+/* What a step had read for it comes before the next one has its turn. */
+static bool bring(struct hps_paging_steps *s, struct turn *t, bool may_begin)
+{
+    struct hps_row_store *store = s->paging->store;
+    bool here = hps_row_store_arrived(store);
+
+    if (here && !t->pinned && may_begin) {
+        pin_now(s, t);
+        here = hps_row_store_arrived(store);
+    } else {
+        here = here && t->pinned;
+    }
+    if (may_begin) count_wait(s->paging, here);
+    return here;
+}
+
+bool hps_paging_bring(struct hps_paging_steps *s, const struct hps_request_step *step,
+                      bool may_begin)
+{
+    if (s->now) end(s);
+    next_turn(s)->asked = step;
+    return bring(s, next_turn(s), may_begin);
+}
+
+bool hps_paging_bring_again(struct hps_paging_steps *s, bool may_begin)
+{
+    return bring(s, s->now, may_begin);
+}
+
+void hps_paging_change(struct hps_paging_steps *s)
+{
+    struct hps_paging *p = s->paging;
+    struct turn *t = s->now;
+
+    if (t->changed) return;
+    if (!t->pinned) {
+        pin_now(s, t);
+        hps_row_store_settle(p->store);
+    }
+    if (t->pinned) hps_row_store_change(p->store, t->n, t->slot.x);
+    t->changed = true;
+}
+
+/* ---- rows of no step ---- */
+
+const int *hps_paging_lend(struct hps_paging *p, size_t n, const int *row)
+{
+    int *slot = grown(&p->lent, n);
+    bool taken = hps_row_store_take(p->store, n, row, false, slot);
+
+    if (!taken) {
+        unpin_others(p, NULL);
+        taken = hps_row_store_take(p->store, n, row, false, slot);
+    }
+    assert(taken && p->nlent == 0);     /* nothing else is pinned */
+    p->nlent = n;
+    hps_row_store_settle(p->store);
+    hps_row_store_change(p->store, n, slot);
+    return slot;
+}
+
+void hps_paging_give_back(struct hps_paging *p)
+{
+    p->dev->ops->sync(p->dev);
+    hps_row_store_release(p->store, p->nlent, p->lent.x);
+    p->nlent = 0;
+}
+
+size_t hps_paging_slots(const struct hps_paging *p)
+{
+    return (size_t)hps_slots_count(hps_row_store_slots(p->store));
 }
 
 /* ---- numbers ---- */
@@ -233,20 +351,23 @@ static void renumber(struct hps_paging_steps *s, struct turn *t)
 const struct hps_request_step *hps_paging_take(struct hps_paging_steps *s,
                                                const struct hps_request_step *step)
 {
-    struct hps_paging *p = s->paging;
-    struct turn *t = &s->turn[s->taken % KEPT];
+    struct turn *t = next_turn(s);
 
-    p->dev->ops->sync(p->dev);          /* the rows of the step before are final */
-    if (p->now) end(p, p->now);
-    pin_now(s, t, step);
-    t->tried = false;
+    end(s);
+    t->asked = step;
+    pin_now(s, t);
+    t->tried = t->changed = false;
     s->taken++;
-    p->now = t;
-    hps_row_store_settle(p->store);
-    if (s->learns && t->pinned) hps_row_store_change(p->store, (size_t)step->nmerge, t->slot.x);
+    s->now = t;
+    hps_row_store_settle(s->paging->store);
     t->step = *step;
     renumber(s, t);
     return &t->step;
+}
+
+double hps_paging_waited_s(const struct hps_paging *p)
+{
+    return p->waited_s;
 }
 
 enum hps_status hps_paging_status(const struct hps_paging *p)

@@ -215,6 +215,11 @@ static enum hps_status verdict(const struct hps_row_log *log, const struct hps_l
     return hps_log_file_bad_page(&log->file, r->bad_at, r->bad_row);
 }
 
+bool hps_row_log_read_arrived(struct hps_row_log *log)
+{
+    return log->nended == log->nbegun || come(log, &log->read[log->nended % 2], false);
+}
+
 enum hps_status hps_row_log_read_end(struct hps_row_log *log)
 {
     struct hps_log_read *r = &log->read[log->nended % 2];

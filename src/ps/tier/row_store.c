@@ -227,6 +227,16 @@ void hps_row_store_settle(struct hps_row_store *s)
     pthread_mutex_unlock(&s->lock);
 }
 
+bool hps_row_store_arrived(struct hps_row_store *s)
+{
+    pthread_mutex_lock(&s->lock);
+    bool all = s->state == HPS_ROWS_SETTLED && s->nhelp == 0 &&
+               (!s->reading || hps_row_log_read_arrived(s->log));
+    if (all) hps_row_store_end_moves(s);
+    pthread_mutex_unlock(&s->lock);
+    return all;
+}
+
 void hps_row_store_release(struct hps_row_store *s, size_t n, const int *slot)
 {
     pthread_mutex_lock(&s->lock);

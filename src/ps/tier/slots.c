@@ -216,21 +216,6 @@ static void pin_slot(struct hps_slots *t, uint32_t s)
     t->npinned += t->pins[s]++ == 0;
 }
 
-/* Pin those that are there, before a slot is given away, and list the others. */
-static void pin(struct hps_slots *t, size_t n, const int *row, struct hps_slots_moves *m)
-{
-    for (size_t i = 0; i < n; i++) {
-        uint32_t at = t->place[row[i]];
-        if (i + AHEAD < n) __builtin_prefetch(&t->place[row[i + AHEAD]], 1);
-        if (is_slot(at)) {
-            pin_slot(t, at);
-            continue;
-        }
-        t->list[2][m->nin] = row[i];
-        t->from[m->nin++] = at;
-    }
-}
-
 static void unpin(struct hps_slots *t, int s)
 {
     assert(t->pins[s] > 0);
@@ -247,6 +232,26 @@ static void unpin_rows(struct hps_slots *t, size_t n, const int *row)
 {
     for (size_t i = 0; i < n; i++)
         if (is_slot(t->place[row[i]])) unpin(t, (int)t->place[row[i]]);
+}
+
+/* Pin those that are there, before a slot is given away, and list the others. False: one of them is
+ * pinned too often, and none of them was pinned. */
+static bool pin(struct hps_slots *t, size_t n, const int *row, struct hps_slots_moves *m)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint32_t at = t->place[row[i]];
+        if (i + AHEAD < n) __builtin_prefetch(&t->place[row[i + AHEAD]], 1);
+        if (!is_slot(at)) {
+            t->list[2][m->nin] = row[i];
+            t->from[m->nin++] = at;
+        } else if (t->pins[at] < UINT8_MAX) {
+            pin_slot(t, at);
+        } else {
+            unpin_rows(t, i, row);
+            return false;
+        }
+    }
+    return true;
 }
 
 /* Each row that comes gets a slot, whose row is to leave. Rows leave and enter in loops of their
@@ -302,7 +307,10 @@ bool hps_slots_take(struct hps_slots *t, size_t n, const int *row, bool learns,
                     struct hps_slots_moves *moves)
 {
     *moves = lists(t, n);
-    pin(t, n, row, moves);
+    if (!pin(t, n, row, moves)) {
+        moves->nin = 0;
+        return false;
+    }
     if (moves->nin > (size_t)(t->slots - t->npinned)) {
         unpin_rows(t, n, row);
         moves->nin = 0;

@@ -11,8 +11,8 @@
 
 #define SLAB_BYTES 16e6         /* of slots, at least for some steps */
 
-/* Rows of a step. New slots are pinned one behind the other, which those of a training are not: many
- * of them would make the search for others long. */
+/* Rows of a step. New slots are pinned one behind the other, which those of a training are not:
+ * many of them would make the search for others long. */
 enum { MIN_ROWS = 64, MAX_ROWS = 1 << 11 };
 enum { STEPS = 8, MAX_STEPS = 256 };    /* in slots; of a phase */
 

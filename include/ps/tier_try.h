@@ -1,6 +1,6 @@
 /* tier_try.h - what a row takes of which memory has some only (ps/row_store.h), measured on a store
  * of its own with a scratch file: rows that are made, found, written and read, in steps as large as
- * those of a training. */
+ * those of a training, but of 2048 rows at most. */
 #ifndef HPS_PS_TIER_TRY_H
 #define HPS_PS_TIER_TRY_H
 

@@ -11,8 +11,10 @@
 
 #define SLAB_BYTES 16e6         /* of slots, at least for some steps */
 
-enum { MIN_ROWS = 64, MAX_ROWS = 1 << 15 };     /* of a step          */
-enum { STEPS = 8, MAX_STEPS = 64 };             /* in slots; of a phase */
+/* Rows of a step. New slots are pinned one behind the other, which those of a training are not:
+ * many of them would make the search for others long. */
+enum { MIN_ROWS = 64, MAX_ROWS = 1 << 11 };
+enum { STEPS = 8, MAX_STEPS = 256 };    /* in slots; of a phase */
 
 struct trial {
     struct hps_net net;

@@ -1,5 +1,6 @@
 /* interleaved_probe.c - calls of the program that a run of fibers sees (ld --wrap): facts of a
  * process that are those of a fiber here, time, and what the account hears of. */
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -126,7 +127,7 @@ enum hps_status WRAP(hps_ps_make_tiers)(struct hps_ps *ps, const struct hps_ps_o
     return st;
 }
 
-/* A disk takes its time. */
+/* A disk takes its time, which is drawn: the threads behind it are waited for. */
 bool REAL(hps_row_store_arrived)(struct hps_row_store *store);
 bool WRAP(hps_row_store_arrived)(struct hps_row_store *store);
 bool WRAP(hps_row_store_arrived)(struct hps_row_store *store)
@@ -134,7 +135,10 @@ bool WRAP(hps_row_store_arrived)(struct hps_row_store *store)
     static uint64_t ndraw;
 
     fibers_look();
-    return hps_rng_bits(interleaved.seed, ndraw++) % 3 > 0 && REAL(hps_row_store_arrived)(store);
+    if (hps_rng_bits(interleaved.seed, ndraw++) % 3 == 0) return false;
+    while (!REAL(hps_row_store_arrived)(store))
+        sched_yield();
+    return true;
 }
 
 /* ---- the run's surroundings ---- */

@@ -15,6 +15,7 @@ struct hps_job_config {
     int nparts;
     struct hps_config_part part[HPS_CONFIG_TYPES];  /* (nparts) of distinct types              */
     double seconds;             /* for all of the job's work, without starts                   */
+    double step_s;              /* for one step of it; 0: not known                            */
 };
 
 struct hps_pool_job {

@@ -15,7 +15,8 @@
 #include "jobs/trace.h"
 
 struct request {
-    const char *format, *speeds, *pool, *policy, *restart, *json;
+    const char *format, *cluster, *pool, *policy, *restart, *json;
+    struct hps_arg_list speeds;
 };
 
 /* What a simulation is made of. */
@@ -53,18 +54,15 @@ static enum hps_status check_words(struct request *w, struct made *m)
         HPS_SAY(HPS_ERROR, "heterps jobs: --restart %s is no number of seconds", w->restart);
         return HPS_USAGE;
     }
-    if (!w->pool) {
-        HPS_SAY(HPS_ERROR, "heterps jobs simulate: a trace says nothing of the pool: "
-                "--pool NODESxUNITS is wanted");
-        return HPS_USAGE;
-    }
     return HPS_OK;
 }
 
 static enum hps_status make(struct made *m, const struct request *w, const char *path)
 {
-    enum hps_status st = hps_job_pool_parse(&m->pool, w->pool);
-    struct hps_trace_opt opt = { path, w->format, w->speeds, m->pool };
+    enum hps_status st = w->pool ? hps_job_pool_parse(&m->pool, w->pool) : HPS_OK;
+    struct hps_trace_opt opt = { .path = path, .format = w->format, .nspeeds = w->speeds.n,
+                                 .speeds = w->speeds.item, .cluster = w->cluster,
+                                 .pool = m->pool, .own = &m->pool };
 
     if (!st) st = hps_trace_load(&m->workload, &opt);
     if (!st) {
@@ -125,7 +123,8 @@ static enum hps_status simulate(int argc, char **argv)
     struct made m = { 0 };
     struct hps_arg_list operand = { 0, NULL };
     const struct hps_arg table[] = {
-        { .name = "format", .text = &w.format },   { .name = "speeds", .text = &w.speeds },
+        { .name = "format", .text = &w.format },   { .name = "speeds", .list = &w.speeds },
+        { .name = "cluster", .text = &w.cluster },
         { .name = "pool", .text = &w.pool },       { .name = "policy", .text = &w.policy },
         { .name = "restart", .text = &w.restart }, { .name = "json", .text = &w.json },
         { 0 },
@@ -137,6 +136,7 @@ static enum hps_status simulate(int argc, char **argv)
     if (!st) st = make(&m, &w, operand.item[0]);
     if (!st) st = show(&m, &w);
     done(&m);
+    hps_args_done(&w.speeds);
     hps_args_done(&operand);
     return st;
 }

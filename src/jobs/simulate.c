@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/say.h"
+#include "jobs/split_impl.h"
 
 struct simulator {
     const struct hps_simulation *s;
@@ -190,6 +191,49 @@ static enum hps_status by_decisions(const struct hps_simulation *s, struct hps_j
     return st;
 }
 
+static enum hps_status by_policy(const struct hps_simulation *s, struct hps_job_outcomes *out)
+{
+    return s->policy->simulate ? s->policy->simulate(s->workload, s->pool, s->facts, out)
+                               : by_decisions(s, out);
+}
+
+/* What became of the jobs of one of the pools. */
+static void merge(struct hps_job_outcomes *out, const struct hps_job_outcomes *part,
+                  const int *number)
+{
+    for (int i = 0; i < part->workload->n; i++)
+        out->job[number[i]] = part->job[i];
+    hps_mem_grow(&out->span, &out->span_cap, out->nspan + part->nspan, sizeof *out->span);
+    for (size_t i = 0; i < part->nspan; i++) {
+        out->span[out->nspan] = part->span[i];
+        out->span[out->nspan++].job = number[part->span[i].job];
+    }
+}
+
+/* Each of the pools that no job connects by itself. */
+static enum hps_status by_shares(const struct hps_simulation *s, struct hps_job_outcomes *out)
+{
+    int *share_of = hps_mem_new((size_t)s->pool->T, sizeof *share_of);
+    int n = hps_split_count(s->workload, s->pool, share_of);
+    enum hps_status st = HPS_OK;
+
+    if (n == 1) st = by_policy(s, out);
+    for (int k = 0; k < n && n > 1 && !st; k++) {
+        struct hps_job_share share;
+        struct hps_simulation one = *s;
+        hps_split_init(&share, s->workload, s->pool, share_of, k);
+        one.workload = share.workload;
+        one.pool = share.pool;
+        struct hps_job_outcomes *part = hps_outcomes_new(s->policy->name, one.workload, one.pool);
+        st = by_policy(&one, part);
+        if (!st) merge(out, part, share.number);
+        hps_outcomes_free(part);
+        hps_split_done(&share);
+    }
+    hps_mem_free(share_of);
+    return st;
+}
+
 enum hps_status hps_simulate(const struct hps_simulation *s, struct hps_job_outcomes **out)
 {
     enum hps_status st = HPS_OK;
@@ -198,8 +242,7 @@ enum hps_status hps_simulate(const struct hps_simulation *s, struct hps_job_outc
     for (int i = 0; i < s->workload->n; i++)
         if (!fits(&s->workload->job[i], s->pool)) return HPS_DECK;
     struct hps_job_outcomes *o = hps_outcomes_new(s->policy->name, s->workload, s->pool);
-    st = s->policy->simulate ? s->policy->simulate(s->workload, s->pool, s->facts, o)
-                             : by_decisions(s, o);
+    st = by_shares(s, o);
     if (!st) *out = o;
     if (st) hps_outcomes_free(o);
     return st;

@@ -15,6 +15,8 @@
 struct hps_policy_facts {
     int nsample;
     const double *sample;       /* (nsample) unit-seconds of jobs that ran before, ascending */
+    double restart_s;           /* of authors' simulators that have one; NAN: theirs         */
+    struct hps_pollux_facts *pollux;    /* NULL: none                                        */
 };
 
 struct hps_policy {

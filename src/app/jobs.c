@@ -69,6 +69,7 @@ static enum hps_status make(struct made *m, const struct request *w, const char 
         char *folder = hps_app_datadir_path();
         st = hps_policy_facts_load(&m->facts, folder);
         hps_mem_free(folder);
+        if (w->restart) m->facts->restart_s = m->restart_s;
     }
     return st;
 }

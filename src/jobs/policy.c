@@ -7,13 +7,14 @@ extern const struct hps_policy hps_policy_fifo, hps_policy_srtf, hps_policy_las;
 /* Those of the authors' own simulators. */
 extern const struct hps_policy hps_tiresias_fifo, hps_tiresias_fjf, hps_tiresias_lpjf,
     hps_tiresias_sjf, hps_tiresias_shortest, hps_tiresias_shortest_gpu, hps_tiresias_dlas,
-    hps_tiresias_dlas_gpu, hps_tiresias_dlas_gpu_1, hps_tiresias_dlas_gpu_gittins;
+    hps_tiresias_dlas_gpu, hps_tiresias_dlas_gpu_1, hps_tiresias_dlas_gpu_gittins,
+    hps_pollux_tiresias, hps_pollux_optimus;
 
 static const struct hps_policy *const all[] = {
     &hps_policy_fifo, &hps_policy_srtf, &hps_policy_las, &hps_tiresias_fifo, &hps_tiresias_fjf,
     &hps_tiresias_sjf, &hps_tiresias_lpjf, &hps_tiresias_shortest, &hps_tiresias_shortest_gpu,
     &hps_tiresias_dlas, &hps_tiresias_dlas_gpu, &hps_tiresias_dlas_gpu_1,
-    &hps_tiresias_dlas_gpu_gittins,
+    &hps_tiresias_dlas_gpu_gittins, &hps_pollux_tiresias, &hps_pollux_optimus,
 };
 
 enum { N = sizeof all / sizeof *all, WORDS = 1024 };

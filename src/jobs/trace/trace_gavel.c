@@ -1,6 +1,6 @@
 /* trace_gavel.c - jobs of Gavel's simulator (stanford-futuredata/gavel: scheduler/): lines without
  * a header. A job has a number of steps, of all its workers together, and runs on so many GPUs of
- * any one type; a table in JSON has steps a second of each kind of job, alone and beside another. */
+ * any one type; a table in JSON has steps a second of each kind, alone and beside another. */
 #include <math.h>
 
 #include "base/json.h"

@@ -15,7 +15,8 @@
 #include "jobs/trace.h"
 
 struct request {
-    const char *format, *cluster, *pool, *policy, *restart, *json;
+    const char *format, *cluster, *pool, *policy, *restart, *interference, *json;
+    bool migrate, blind;
     struct hps_arg_list speeds;
 };
 
@@ -24,11 +25,13 @@ struct made {
     struct hps_job_pool *pool;
     struct hps_workload *workload;
     struct hps_policy_facts *facts;
+    struct hps_interference *beside;
     double restart_s;
 };
 
 static void done(struct made *m)
 {
+    hps_interference_free(m->beside);
     hps_policy_facts_free(m->facts);
     hps_workload_free(m->workload);
     hps_job_pool_free(m->pool);
@@ -57,6 +60,18 @@ static enum hps_status check_words(struct request *w, struct made *m)
     return HPS_OK;
 }
 
+/* What is known of pairs of jobs, and how well it predicts what is not. */
+static void tell_interference(const struct made *m)
+{
+    const struct hps_interference *x = m->beside;
+
+    for (int t = 0; t < x->T; t++)
+        if (x->measured[t] > 0)
+            HPS_SAY(HPS_INFO, "interference on %s: %d pairs of %d kinds of jobs are measured; half "
+                    "of them predict the others to %.1f points", m->pool->type[t].name,
+                    x->measured[t], x->n, 100 * x->error[t]);
+}
+
 static enum hps_status make(struct made *m, const struct request *w, const char *path)
 {
     enum hps_status st = w->pool ? hps_job_pool_parse(&m->pool, w->pool) : HPS_OK;
@@ -65,6 +80,8 @@ static enum hps_status make(struct made *m, const struct request *w, const char 
                                  .pool = m->pool, .own = &m->pool };
 
     if (!st) st = hps_trace_load(&m->workload, &opt);
+    if (!st && w->interference) st = hps_interference_load(&m->beside, w->interference, m->pool);
+    if (!st && m->beside) tell_interference(m);
     if (!st) {
         char *folder = hps_app_datadir_path();
         st = hps_policy_facts_load(&m->facts, folder);
@@ -74,10 +91,11 @@ static enum hps_status make(struct made *m, const struct request *w, const char 
     return st;
 }
 
-static enum hps_status simulate_one(const struct made *m, const struct hps_policy *policy,
-                                    struct hps_job_outcomes **o)
+static enum hps_status simulate_one(const struct made *m, const struct request *w,
+                                    const struct hps_policy *policy, struct hps_job_outcomes **o)
 {
-    struct hps_simulation s = { m->workload, m->pool, policy, m->facts, m->restart_s };
+    struct hps_simulation s = { m->workload, m->pool, policy, m->facts, m->restart_s,
+                                w->migrate, m->beside, w->blind };
 
     return hps_simulate(&s, o);
 }
@@ -93,7 +111,7 @@ static enum hps_status simulate_wanted(const struct made *m, const struct reques
         const struct hps_policy *policy = hps_policy_at(i);
         struct hps_job_outcomes *o = NULL;
         if (wants_all(w) ? !policy->decide : strcmp(policy->name, w->policy) != 0) continue;
-        st = simulate_one(m, policy, &o);
+        st = simulate_one(m, w, policy, &o);
         if (!st && !alone) hps_outcomes_print_row(o);
         if (!st) json_array_append_new(all, hps_outcomes_tree(o));
         hps_outcomes_free(o);
@@ -125,7 +143,8 @@ static enum hps_status simulate(int argc, char **argv)
     struct hps_arg_list operand = { 0, NULL };
     const struct hps_arg table[] = {
         { .name = "format", .text = &w.format },   { .name = "speeds", .list = &w.speeds },
-        { .name = "cluster", .text = &w.cluster },
+        { .name = "cluster", .text = &w.cluster }, { .name = "migrate", .flag = &w.migrate },
+        { .name = "interference", .text = &w.interference }, { .name = "blind", .flag = &w.blind },
         { .name = "pool", .text = &w.pool },       { .name = "policy", .text = &w.policy },
         { .name = "restart", .text = &w.restart }, { .name = "json", .text = &w.json },
         { 0 },

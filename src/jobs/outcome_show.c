@@ -42,6 +42,7 @@ static json_t *jobs_tree(const struct hps_job_outcomes *o)
         json_object_set_new(one, "seconds", seconds[j]);
         json_object_set_new(one, "preempted", json_integer(x->preempted));
         json_object_set_new(one, "resizes", json_integer(x->resized));
+        json_object_set_new(one, "moves", json_integer(x->moved));
         json_object_set_new(one, "usd", hps_json_real(x->usd));
         json_array_append_new(jobs, one);
     }
@@ -68,6 +69,7 @@ json_t *hps_outcomes_tree(const struct hps_job_outcomes *o)
     json_object_set_new(tree, "rho_max", hps_json_real(f.rho_max));
     json_object_set_new(tree, "jain", hps_json_real(f.jain));
     json_object_set_new(tree, "resizes", json_integer(f.resizes));
+    json_object_set_new(tree, "moves", json_integer(f.moves));
     json_object_set_new(tree, "lost_to_resizes_s", hps_json_real(f.lost_to_resizes_s));
     return tree;
 }

@@ -56,6 +56,46 @@ one=$(awk '/^fifo/ { print $2 }' out)
 # with 64 GPUs for both clusters, jobs wait for each other
 simulate "$in/philly_400.csv" --pool 1x128 --policy srtf
 
+# Jobs that share a node slow each other as the table of pairs says, and whoever places them knows
+# it; one that is moved to make room pays a restart.
+set -- --speeds "$in/gavel_speeds.json" --interference "$in/gavel_speeds.json"
+# of an hour alone on a V100: its steps, and its seconds beside LM
+read -r steps pair <<END
+$(awk '/^"v100"/ { v = 1 } v && /^"\(.CycleGAN., 1\)":{/ { row = 1 }
+    v && row && /^"null"/ { split($0, n, /[:,}]/); alone = n[2] }
+    v && row && /LM \(batch size 80\)., 1\)":\[/ { sub(/.*\[/, ""); sub(/,.*/, "")
+        print 3600 * alone, 3600 * alone / $0; exit }' "$in/gavel_speeds.json")
+END
+for job in "CycleGAN:$steps" 'LM (batch size 80):900000000'; do
+    printf '%s\tx\tx\tx\t0\t%.0f\t1\t1\t-1\t0\n' "${job%:*}" "${job#*:}"
+done >two.trace
+simulate two.trace "$@" --pool 1x2
+awk -F '[:,]' -v want="$pair" '
+    /"end"/ { exit !($2 > 0.999 * want && $2 < 1.001 * want) }' out.json ||
+    fail "CycleGAN beside LM has not taken $pair s"
+simulate two.trace "$@" --pool 2x1
+awk -F '[:,]' '/"end"/ { exit !($2 > 3590 && $2 < 3610) }' out.json ||
+    fail 'CycleGAN on a node of its own has not taken 3600 s'
+simulate "$in/pairs_20.trace" "$@" --pool 10x2
+with=$(awk '/^fifo/ { print $3 }' out)
+simulate "$in/pairs_20.trace" "$@" --pool 10x2 --blind
+awk -v a="$with" '/^fifo/ { exit !(a < 0.9 * $3) }' out || fail 'knowing of pairs gains nothing'
+
+# At 120 s two nodes of 4 have 2 GPUs free each: a job of 4 is spread over both, or another moves.
+{
+    echo job_id,num_gpu,submit_time,duration
+    printf '%s\n' 1,2,0,100 2,2,0,300 3,2,0,100 4,2,0,300 5,2,0,300 6,2,0,300 7,4,120,50
+} >moves.csv
+for rule in '' --migrate; do
+    # shellcheck disable=SC2086 # nothing or one word
+    simulate moves.csv --pool 3x4 --restart 10 --policy srtf $rule
+    awk -F '[:,]' '/"moves"/ { print $2 + 0 }' out.json | tail -n 1 >"moves$rule"
+    awk -F '[:,]' '/"end"/ { print $2 + 0 }' out.json | sort -n | tail -n 1 >"last$rule"
+done
+[ "$(cat moves last | xargs)" = '0 310' ] || fail 'a job moved although it may not'
+[ "$(cat moves--migrate last--migrate | xargs)" = '1 320' ] ||
+    fail "with --migrate $(cat moves--migrate) jobs moved, the last ended at $(cat last--migrate)"
+
 # refuse CODE PATTERN ARGUMENT...
 refuse() {
     hps_code=$1 hps_pattern=$2
@@ -69,6 +109,8 @@ refuse 64 'wants one table of speeds' "$in/pollux_workload_1.csv" --pool 16x4 \
 refuse 64 "has its jobs' seconds" "$in/tiresias_60.csv" --pool 2x4 --speeds "$in/pollux_speeds.csv"
 refuse 64 'has no clusters' "$in/tiresias_60.csv" --pool 2x4 --cluster a
 refuse 64 'says nothing of the pool' "$in/elasticflow_60.csv"
+refuse 66 'nosuch' "$in/gavel_medium.trace" --pool 2x4 --speeds "$in/gavel_speeds.json" \
+    --interference nosuch
 refuse 65 'has no jobs of cluster none' "$in/philly_400.csv" --cluster none
 refuse 65 'has not the columns of pollux' "$in/tiresias_60.csv" --pool 2x4 --format pollux
 refuse 66 'nosuch' "$in/elasticflow_60.csv" --pool 2x4 --speeds nosuch

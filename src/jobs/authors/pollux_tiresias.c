@@ -6,7 +6,7 @@
 
 #define LIMIT_S (3600.0 * 16)
 
-enum { SECONDS, LOW };          /* notes: seconds that it had GPUs; its place in the low queue, or 0 */
+enum { SECONDS, LOW };          /* notes: seconds with GPUs; its place in the low queue, or 0 */
 
 /* The two queues of one decision, the low one behind the high one. */
 struct queue {

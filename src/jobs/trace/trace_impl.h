@@ -86,8 +86,8 @@ void hps_speeds_done(struct hps_speeds *s);
 const struct hps_speed *hps_speeds_of(const struct hps_speeds *s, const char *model, size_t *n);
 /* A job's configurations: those of its model that fit the pool (all, if none does), of exactly
  * `asked` units if it is rigid. `steps`: of the job, where the table has none. What it asked for is
- * the fastest of so many units, or of the most below: all of a small pool. HPS_DECK, said: its model has
- * no speeds. */
+ * the fastest of so many units, or of the most below: all of a small pool. HPS_DECK, said: its
+ * model has no speeds. */
 enum hps_status hps_speeds_configs(struct hps_pool_job *job, const struct hps_speeds *s,
                                    const struct hps_job_pool *pool, double steps, int asked,
                                    bool rigid);

@@ -8,11 +8,20 @@
 
 enum { SUBSET = 12 };           /* jobs of a node of which all subsets may be asked to move */
 
+/* A job on a node, in a list of them; it may have left. */
+struct guest {
+    int job, next;
+};
+
 struct place {
     const struct hps_place_opt *opt;
     struct hps_place_job *job;
     int n, T, nnode;
     int *free;                  /* (nnode, T) units                                        */
+    int *first;                 /* (nnode) guests, where it matters who is there; -1: none */
+    int nguest;
+    size_t guest_cap;
+    struct guest *guest;
 };
 
 static int *free_of(const struct place *p, int node, int type)
@@ -37,8 +46,24 @@ static int units_on(const struct hps_placed *at, int node, int type)
     return units;
 }
 
-static void add(struct place *p, struct hps_placed *at, int node, int type, int units)
+static bool is_on(const struct place *p, int job, int node)
 {
+    return units_on(&p->job[job].at, node, -1) > 0;
+}
+
+static void welcome(struct place *p, int job, int node)
+{
+    if (!p->opt->beside) return;
+    for (int g = p->first[node]; g >= 0; g = p->guest[g].next)
+        if (p->guest[g].job == job) return;
+    hps_mem_grow(&p->guest, &p->guest_cap, (size_t)p->nguest + 1, sizeof *p->guest);
+    p->guest[p->nguest] = (struct guest){ job, p->first[node] };
+    p->first[node] = p->nguest++;
+}
+
+static void add(struct place *p, struct hps_place_job *job, int node, int type, int units)
+{
+    struct hps_placed *at = &job->at;
     struct hps_placed_part *part = hps_mem_new((size_t)at->n + 1, sizeof *part);
 
     if (at->n > 0) memcpy(part, at->part, (size_t)at->n * sizeof *part);
@@ -47,6 +72,7 @@ static void add(struct place *p, struct hps_placed *at, int node, int type, int 
     at->part = part;
     at->n++;
     *free_of(p, node, type) -= units;
+    welcome(p, (int)(job - p->job), node);
 }
 
 /* Takes back what a job has; its own list is left to the caller. */
@@ -61,9 +87,9 @@ static double slowness(const struct place *p, const struct hps_place_job *job, i
 {
     double share = 1;
 
-    for (int i = 0; i < p->n; i++) {
-        const struct hps_place_job *other = &p->job[i];
-        if (other != job && units_on(&other->at, node, -1) > 0)
+    for (int g = p->first[node]; g >= 0; g = p->guest[g].next) {
+        const struct hps_place_job *other = &p->job[p->guest[g].job];
+        if (other != job && is_on(p, p->guest[g].job, node))
             share *= hps_interference_share(p->opt->beside, type, job->model, other->model);
     }
     return 1 / share;
@@ -76,9 +102,9 @@ static double slowed(const struct place *p, const struct hps_place_job *job, int
 
     if (!x) return 0;
     double sum = slowness(p, job, node, type) - 1;
-    for (int i = 0; i < p->n; i++) {
-        const struct hps_place_job *other = &p->job[i];
-        if (other == job || units_on(&other->at, node, -1) == 0) continue;
+    for (int g = p->first[node]; g >= 0; g = p->guest[g].next) {
+        const struct hps_place_job *other = &p->job[p->guest[g].job];
+        if (other == job || !is_on(p, p->guest[g].job, node)) continue;
         double now = slowness(p, other, node, type);
         sum += now / hps_interference_share(x, type, other->model, job->model) - now;
     }
@@ -203,7 +229,7 @@ static int make_room(struct place *p, const struct hps_place_job *mine, int type
         if (!(best.subset >> k & 1)) continue;
         take_back(p, &job->at);
         job->at.n = 0;
-        add(p, &job->at, best.to[k], type, best.l.units[k]);
+        add(p, job, best.to[k], type, best.l.units[k]);
         job->moved = true;
     }
     return best.node;
@@ -220,7 +246,7 @@ static void spread(struct place *p, struct hps_place_job *job, int type, int uni
             if (*free_of(p, i, type) > *free_of(p, most, type)) most = i;
         int has = *free_of(p, most, type), take = has < units ? has : units;
         if (take <= 0) return;
-        add(p, &job->at, most, type, take);
+        add(p, job, most, type, take);
         units -= take;
     }
 }
@@ -243,7 +269,7 @@ static void place_part(struct place *p, struct hps_place_job *job, const struct 
         int node = empty_node(p, was, type, units), want = units < largest ? units : largest;
         if (node >= 0 && (capacity(p, node, type) == want || units > largest)) {
             int take = capacity(p, node, type);
-            add(p, &job->at, node, type, take);
+            add(p, job, node, type, take);
             units -= take;
             continue;
         }
@@ -254,7 +280,7 @@ static void place_part(struct place *p, struct hps_place_job *job, const struct 
             spread(p, job, type, units);
             return;
         }
-        add(p, &job->at, node, type, want);
+        add(p, job, node, type, want);
         units -= want;
     }
 }
@@ -282,41 +308,46 @@ static int larger(const void *a, const void *b)
     return x->units != y->units ? y->units - x->units : x->job - y->job;
 }
 
+/* Those that stay have their units; the others are nowhere until it is their turn. come (n) [out]:
+ * who comes, the largest first; returns how many. */
+static int begin(struct place *p, struct sized *come)
+{
+    int ncome = 0;
+
+    memcpy(p->free, p->opt->pool->units, (size_t)p->nnode * (size_t)p->T * sizeof *p->free);
+    for (int i = 0; i < p->nnode; i++)
+        p->first[i] = -1;
+    for (int i = 0; i < p->n; i++) {
+        struct hps_place_job *job = &p->job[i];
+        job->moved = job->spread = false;
+        job->keeps = job->keeps && job->config && job->at.n > 0;
+        for (int k = 0; k < job->at.n && job->keeps; k++) {
+            const struct hps_placed_part *part = &job->at.part[k];
+            *free_of(p, part->node, part->type) -= part->units;
+            welcome(p, i, part->node);
+        }
+        if (!job->keeps && job->config)
+            come[ncome++] = (struct sized){ hps_config_units(job->config), i };
+        if (!job->config) job->at.n = 0;
+    }
+    qsort(come, (size_t)ncome, sizeof *come, larger);
+    return ncome;
+}
+
 void hps_place(const struct hps_place_opt *opt, struct hps_place_job *job, int n)
 {
     const struct hps_job_pool *pool = opt->pool;
-    struct place p = { opt, job, n, pool->T, pool->nnode, NULL };
-    size_t all = (size_t)pool->nnode * (size_t)pool->T;
+    struct place p = { .opt = opt, .job = job, .n = n, .T = pool->T, .nnode = pool->nnode };
     struct sized *come = hps_mem_new((size_t)n, sizeof *come);
-    int ncome = 0;
 
-    p.free = hps_mem_new(all, sizeof *p.free);
-    memcpy(p.free, pool->units, all * sizeof *p.free);
-    for (int i = 0; i < n; i++) {
-        job[i].moved = job[i].spread = false;
-        job[i].keeps = job[i].keeps && job[i].config && job[i].at.n > 0;
-        if (job[i].keeps)
-            for (int k = 0; k < job[i].at.n; k++)
-                *free_of(&p, job[i].at.part[k].node, job[i].at.part[k].type) -=
-                    job[i].at.part[k].units;
-        else if (job[i].config)
-            come[ncome++] = (struct sized){ hps_config_units(job[i].config), i };
-        else
-            job[i].at.n = 0;
-    }
-    /* Those that come are nowhere until it is their turn; where they were is kept to prefer it. */
-    struct hps_placed *was = hps_mem_new((size_t)ncome, sizeof *was);
-    qsort(come, (size_t)ncome, sizeof *come, larger);
-    for (int i = 0; i < ncome; i++) {
-        was[i] = job[come[i].job].at;
-        job[come[i].job].at = (struct hps_placed){ 0 };
-    }
-    for (int i = 0; i < ncome; i++) {
-        job[come[i].job].at = was[i];
+    p.free = hps_mem_new((size_t)pool->nnode * (size_t)pool->T, sizeof *p.free);
+    p.first = hps_mem_new((size_t)pool->nnode, sizeof *p.first);
+    int ncome = begin(&p, come);
+    for (int i = 0; i < ncome; i++)
         place_job(&p, &job[come[i].job]);
-    }
-    hps_mem_free(was);
     hps_mem_free(come);
+    hps_mem_free(p.guest);
+    hps_mem_free(p.first);
     hps_mem_free(p.free);
 }
 
@@ -330,8 +361,8 @@ void hps_placed_copy(struct hps_placed *to, const struct hps_placed *from)
 
 /* ---- who shares nodes ---- */
 
-/* A job on a node, in a list of them. */
-struct guest {
+/* A part of a job on a node, in a list of them. */
+struct visitor {
     int job, type, next;
 };
 
@@ -345,12 +376,12 @@ void hps_place_shares(const struct hps_place_opt *opt, const struct hps_place_jo
         first[i] = -1;
     for (int i = 0; i < n; i++)
         parts += job[i].at.n;
-    struct guest *guest = hps_mem_new((size_t)parts, sizeof *guest);
+    struct visitor *guest = hps_mem_new((size_t)parts, sizeof *guest);
     for (int i = 0; i < n; i++) {
         share[i] = 1;
         for (int k = 0; k < job[i].at.n; k++) {
             int node = job[i].at.part[k].node;
-            guest[nguest] = (struct guest){ i, job[i].at.part[k].type, first[node] };
+            guest[nguest] = (struct visitor){ i, job[i].at.part[k].type, first[node] };
             first[node] = nguest++;
         }
     }

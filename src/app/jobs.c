@@ -10,12 +10,14 @@
 #include "base/mem.h"
 #include "base/outputs.h"
 #include "base/say.h"
+#include "jobs/accounts.h"
 #include "jobs/facts.h"
+#include "jobs/gantt.h"
 #include "jobs/simulate.h"
 #include "jobs/trace.h"
 
 struct request {
-    const char *format, *speeds, *pool, *policy, *restart, *json;
+    const char *format, *speeds, *pool, *policy, *restart, *json, *gantt, *csv;
 };
 
 /* What a simulation is made of. */
@@ -46,6 +48,11 @@ static enum hps_status check_words(struct request *w, struct made *m)
     if (!wants_all(w) && !hps_policy_find(w->policy)) {
         HPS_SAY(HPS_ERROR, "heterps jobs: '%s' is none of the policies all|%s", w->policy,
                 hps_policy_words());
+        return HPS_USAGE;
+    }
+    if (wants_all(w) && (w->gantt || w->csv)) {
+        HPS_SAY(HPS_ERROR, "heterps jobs: --%s is of one policy, not of all",
+                w->gantt ? "gantt" : "csv");
         return HPS_USAGE;
     }
     m->restart_s = w->restart ? strtod(w->restart, &end) : 0;
@@ -83,6 +90,20 @@ static enum hps_status simulate_one(const struct made *m, const struct hps_polic
     return hps_simulate(&s, o);
 }
 
+/* The outcome of the one policy as files. */
+static enum hps_status write_files(const struct made *m, const struct request *w,
+                                   const struct hps_job_outcomes *o)
+{
+    enum hps_status st = w->gantt ? hps_gantt_save(o, m->restart_s, w->gantt) : HPS_OK;
+
+    if (!st && w->csv) {
+        char *text = hps_accounts_text(o, "");
+        st = hps_json_write(w->csv, text);
+        hps_mem_free(text);
+    }
+    return st;
+}
+
 /* One policy, or all that a real pool can have. */
 static enum hps_status simulate_wanted(const struct made *m, const struct request *w, json_t *all)
 {
@@ -97,6 +118,7 @@ static enum hps_status simulate_wanted(const struct made *m, const struct reques
         st = simulate_one(m, policy, &o);
         if (!st && !alone) hps_outcomes_print_row(o);
         if (!st) json_array_append_new(all, hps_outcomes_tree(o));
+        if (!st) st = write_files(m, w, o);
         hps_outcomes_free(o);
     }
     return st;
@@ -128,12 +150,15 @@ static enum hps_status simulate(int argc, char **argv)
         { .name = "format", .text = &w.format },   { .name = "speeds", .text = &w.speeds },
         { .name = "pool", .text = &w.pool },       { .name = "policy", .text = &w.policy },
         { .name = "restart", .text = &w.restart }, { .name = "json", .text = &w.json },
+        { .name = "gantt", .text = &w.gantt },     { .name = "csv", .text = &w.csv },
         { 0 },
     };
     enum hps_status st = hps_args_parse(argc, argv, table, 1, 1, &operand);
 
     if (!st) st = check_words(&w, &m);
     if (!st) st = hps_outputs_add("json", &w.json, HPS_OUTPUT_ANY);
+    if (!st) st = hps_outputs_add("gantt", &w.gantt, HPS_OUTPUT_NEW);
+    if (!st) st = hps_outputs_add("csv", &w.csv, HPS_OUTPUT_NEW);
     if (!st) st = make(&m, &w, operand.item[0]);
     if (!st) st = show(&m, &w);
     done(&m);

@@ -78,14 +78,18 @@ static const struct verb verbs[] = {
       "simulate TRACE --pool NODESxUNITS [--format NAME] [--policy NAME|all] [--restart S]"
       " [--json FILE]",
       "many training jobs that share a pool: what policies make of them",
-      "  --pool NODESxUNITS  16x4: sixteen nodes of four units\n"
+      "  --pool WHAT         16x4: sixteen nodes of four units; or the deck of a pool\n"
       "  --format NAME       of the trace, where its first line does not tell\n"
       "  --policy NAME       who gets which units; all: side by side\n"
-      "  --restart S         seconds that a job takes to start, each time (0)\n" JSON,
+      "  --restart S         seconds that a job takes to start, each time (0)\n"
+      "  --gantt FILE        a chart of when each job had which units: .svg, or a page: .html\n"
+      "  --csv FILE          the accounting: a line for each stretch of a job\n" JSON,
       NULL },
-    { "deck", ALONE, false, hps_app_deck, "[--man | DECK [--set KEY=VALUE]... [--folders]]",
+    { "deck", ALONE, false, hps_app_deck,
+      "[[--jobs] [--man] | DECK [--set KEY=VALUE]... [--folders]]",
       "the reference deck: every key, default, meaning; or a deck as it would run, or where",
-      "  --man               the reference as the manual page heterps-deck(5)\n" SET
+      "  --jobs              the reference of lists of jobs and of pools instead\n"
+      "  --man               the reference as a manual page: heterps-deck(5), heterps-jobs(5)\n" SET
       "  --folders           the run directory and that of its checkpoints, a line each\n",
       NULL },
     { NULL, ALONE, false, NULL, NULL, NULL, NULL, NULL },

@@ -39,9 +39,10 @@ struct hps_job_list {
 enum hps_status hps_job_list_load(struct hps_job_list **list, const char *path);
 void hps_job_list_free(struct hps_job_list *list); /* NULL is fine */
 
-/* Does each job's deck pass its own check? Each is checked by a child, `heterps train DECK
- * --check`, with its settings; equal ones once. One message that names job and error, and the
- * child's code. Local; it takes seconds. */
+/* Does each job's deck pass its own check? A child checks it, `heterps train DECK --check`, with
+ * its settings; of the members of a sweep, and of jobs of one deck without settings, the first one
+ * so, the keys alone of the others. One message that names job and error, and the child's status.
+ * Local; it takes seconds. */
 enum hps_status hps_job_list_check_decks(const struct hps_job_list *list);
 
 /* The directory of the pool, to free with hps_mem_free. Pure. */

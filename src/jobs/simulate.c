@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/say.h"
+#include "jobs/after.h"
 
 struct simulator {
     const struct hps_simulation *s;
@@ -13,6 +14,8 @@ struct simulator {
     double *works_s;            /* (view.n) when the job that starts will have started         */
     struct hps_job_decision decision;
     int arrived;                /* so many have                                                */
+    struct hps_after after;
+    int *ready;                 /* (n) jobs that need not wait for others any more             */
 };
 
 /* ---- jobs that come ---- */
@@ -30,16 +33,21 @@ static bool fits(const struct hps_pool_job *job, const struct hps_job_pool *pool
     return false;
 }
 
+static void enter(struct simulator *m, int number)
+{
+    m->view.job[m->view.n] = (struct hps_job_state){ .job = &m->s->workload->job[number],
+                                                     .left = 1, .config = -1,
+                                                     .since_s = m->view.now_s };
+    m->number[m->view.n++] = number;
+}
+
+/* A job that arrives while it waits for others enters when the last of them ends. */
 static void arrive(struct simulator *m)
 {
     const struct hps_workload *w = m->s->workload;
 
-    while (m->arrived < w->n && w->job[m->arrived].arrive_s <= m->view.now_s) {
-        m->view.job[m->view.n] = (struct hps_job_state){ .job = &w->job[m->arrived], .left = 1,
-                                                         .config = -1,
-                                                         .since_s = m->view.now_s };
-        m->number[m->view.n++] = m->arrived++;
-    }
+    for (; m->arrived < w->n && w->job[m->arrived].arrive_s <= m->view.now_s; m->arrived++)
+        if (m->after.waits[m->arrived] == 0) enter(m, m->arrived);
 }
 
 /* ---- time that passes ---- */
@@ -87,15 +95,17 @@ static void stop(struct simulator *m, int i)
     j->since_s = m->view.now_s;
 }
 
-/* Those that have ended leave the view. */
+/* Those that have ended leave the view; those that have waited for them enter it, unless they are
+ * still to arrive. */
 static void end_done(struct simulator *m)
 {
-    int kept = 0;
+    int kept = 0, nready = 0;
 
     for (int i = 0; i < m->view.n; i++) {
         if (m->view.job[i].config >= 0 && m->view.job[i].left <= 0) {
             stop(m, i);
             m->out->job[m->number[i]].end_s = m->view.now_s;
+            nready += hps_after_ended(&m->after, m->number[i], m->ready + nready);
             continue;
         }
         m->view.job[kept] = m->view.job[i];
@@ -103,6 +113,8 @@ static void end_done(struct simulator *m)
         m->works_s[kept++] = m->works_s[i];
     }
     m->view.n = kept;
+    for (int i = 0; i < nready; i++)
+        if (m->ready[i] < m->arrived) enter(m, m->ready[i]);
 }
 
 /* ---- decisions ---- */
@@ -182,7 +194,11 @@ static enum hps_status by_decisions(const struct hps_simulation *s, struct hps_j
     m.works_s = hps_mem_new(n, sizeof *m.works_s);
     m.decision.config = hps_mem_new(n, sizeof *m.decision.config);
     m.decision.wake_s = INFINITY;
+    hps_after_init(&m.after, s->workload);
+    m.ready = hps_mem_new(n, sizeof *m.ready);
     enum hps_status st = run(&m);
+    hps_mem_free(m.ready);
+    hps_after_done(&m.after);
     hps_mem_free(m.decision.config);
     hps_mem_free(m.works_s);
     hps_mem_free(m.number);
@@ -197,6 +213,11 @@ enum hps_status hps_simulate(const struct hps_simulation *s, struct hps_job_outc
     *out = NULL;
     for (int i = 0; i < s->workload->n; i++)
         if (!fits(&s->workload->job[i], s->pool)) return HPS_DECK;
+    if (s->policy->simulate && hps_after_any(s->workload)) {
+        HPS_SAY(HPS_ERROR, "policy %s knows no jobs that wait for others (`after`)",
+                s->policy->name);
+        return HPS_DECK;
+    }
     struct hps_job_outcomes *o = hps_outcomes_new(s->policy->name, s->workload, s->pool);
     st = s->policy->simulate ? s->policy->simulate(s->workload, s->pool, s->facts, o)
                              : by_decisions(s, o);

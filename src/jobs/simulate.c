@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/say.h"
 #include "jobs/after.h"
@@ -15,6 +16,7 @@ struct simulator {
     struct hps_job_decision decision;
     int arrived;                /* so many have                                                */
     struct hps_after after;
+    double said_s;              /* when something was last said of how far it is               */
     int *ready;                 /* (n) jobs that need not wait for others any more             */
 };
 
@@ -168,6 +170,18 @@ static enum hps_status decide(struct simulator *m)
     return st;
 }
 
+/* A long simulation says now and then how far it is. */
+static void say_progress(struct simulator *m)
+{
+    enum { SILENT_S = 5 };
+    double now_s = hps_now_s();
+
+    if (now_s - m->said_s < SILENT_S) return;
+    m->said_s = now_s;
+    HPS_SAY(HPS_INFO, "policy %s: %d of %d jobs have come, %d of them are left, at %.6g s",
+            m->s->policy->name, m->arrived, m->s->workload->n, m->view.n, m->view.now_s);
+}
+
 static enum hps_status run(struct simulator *m)
 {
     enum hps_status st = HPS_OK;
@@ -179,6 +193,7 @@ static enum hps_status run(struct simulator *m)
         end_done(m);
         arrive(m);
         st = decide(m);
+        say_progress(m);
     }
     return st;
 }
@@ -194,6 +209,7 @@ static enum hps_status by_decisions(const struct hps_simulation *s, struct hps_j
     m.works_s = hps_mem_new(n, sizeof *m.works_s);
     m.decision.config = hps_mem_new(n, sizeof *m.decision.config);
     m.decision.wake_s = INFINITY;
+    m.said_s = hps_now_s();
     hps_after_init(&m.after, s->workload);
     m.ready = hps_mem_new(n, sizeof *m.ready);
     enum hps_status st = run(&m);

@@ -3,8 +3,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/say.h"
+#include "jobs/after.h"
 #include "jobs/split_impl.h"
 
 struct simulator {
@@ -17,6 +19,9 @@ struct simulator {
     double *share;              /* (view.n) of its speed alone that it keeps there             */
     struct hps_job_decision decision;
     int arrived;                /* so many have                                                */
+    struct hps_after after;
+    double said_s;              /* when something was last said of how far it is               */
+    int *ready;                 /* (n) jobs that need not wait for others any more             */
 };
 
 /* ---- jobs that come ---- */
@@ -34,19 +39,24 @@ static bool fits(const struct hps_pool_job *job, const struct hps_job_pool *pool
     return false;
 }
 
+static void enter(struct simulator *m, int number)
+{
+    m->view.job[m->view.n] = (struct hps_job_state){ .job = &m->s->workload->job[number],
+                                                     .left = 1, .config = -1,
+                                                     .since_s = m->view.now_s };
+    m->place[m->view.n] = (struct hps_place_job){
+        .model = hps_interference_model(m->s->beside, m->s->workload->job[number].model) };
+    m->share[m->view.n] = 1;
+    m->number[m->view.n++] = number;
+}
+
+/* A job that arrives while it waits for others enters when the last of them ends. */
 static void arrive(struct simulator *m)
 {
     const struct hps_workload *w = m->s->workload;
 
-    while (m->arrived < w->n && w->job[m->arrived].arrive_s <= m->view.now_s) {
-        m->view.job[m->view.n] = (struct hps_job_state){ .job = &w->job[m->arrived], .left = 1,
-                                                         .config = -1,
-                                                         .since_s = m->view.now_s };
-        m->place[m->view.n] = (struct hps_place_job){
-            .model = hps_interference_model(m->s->beside, w->job[m->arrived].model) };
-        m->share[m->view.n] = 1;
-        m->number[m->view.n++] = m->arrived++;
-    }
+    for (; m->arrived < w->n && w->job[m->arrived].arrive_s <= m->view.now_s; m->arrived++)
+        if (m->after.waits[m->arrived] == 0) enter(m, m->arrived);
 }
 
 /* ---- time that passes ---- */
@@ -103,16 +113,18 @@ static void stop(struct simulator *m, int i)
     j->since_s = m->view.now_s;
 }
 
-/* Those that have ended leave the view. */
+/* Those that have ended leave the view; those that have waited for them enter it, unless they are
+ * still to arrive. */
 static void end_done(struct simulator *m)
 {
-    int kept = 0;
+    int kept = 0, nready = 0;
 
     for (int i = 0; i < m->view.n; i++) {
         if (m->view.job[i].config >= 0 && m->view.job[i].left <= 0) {
             stop(m, i);
             m->out->job[m->number[i]].end_s = m->view.now_s;
             hps_mem_free(m->place[i].at.part);
+            nready += hps_after_ended(&m->after, m->number[i], m->ready + nready);
             continue;
         }
         m->view.job[kept] = m->view.job[i];
@@ -122,6 +134,8 @@ static void end_done(struct simulator *m)
         m->works_s[kept++] = m->works_s[i];
     }
     m->view.n = kept;
+    for (int i = 0; i < nready; i++)
+        if (m->ready[i] < m->arrived) enter(m, m->ready[i]);
 }
 
 /* ---- decisions ---- */
@@ -217,6 +231,18 @@ static enum hps_status decide(struct simulator *m)
     return HPS_OK;
 }
 
+/* A long simulation says now and then how far it is. */
+static void say_progress(struct simulator *m)
+{
+    enum { SILENT_S = 5 };
+    double now_s = hps_now_s();
+
+    if (now_s - m->said_s < SILENT_S) return;
+    m->said_s = now_s;
+    HPS_SAY(HPS_INFO, "policy %s: %d of %d jobs have come, %d of them are left, at %.6g s",
+            m->s->policy->name, m->arrived, m->s->workload->n, m->view.n, m->view.now_s);
+}
+
 static enum hps_status run(struct simulator *m)
 {
     enum hps_status st = HPS_OK;
@@ -228,6 +254,7 @@ static enum hps_status run(struct simulator *m)
         end_done(m);
         arrive(m);
         st = decide(m);
+        say_progress(m);
     }
     return st;
 }
@@ -245,7 +272,12 @@ static enum hps_status by_decisions(const struct hps_simulation *s, struct hps_j
     m.share = hps_mem_new(n, sizeof *m.share);
     m.decision.config = hps_mem_new(n, sizeof *m.decision.config);
     m.decision.wake_s = INFINITY;
+    m.said_s = hps_now_s();
+    hps_after_init(&m.after, s->workload);
+    m.ready = hps_mem_new(n, sizeof *m.ready);
     enum hps_status st = run(&m);
+    hps_mem_free(m.ready);
+    hps_after_done(&m.after);
     hps_mem_free(m.decision.config);
     for (int i = 0; i < m.view.n; i++)
         hps_mem_free(m.place[i].at.part);
@@ -329,6 +361,11 @@ enum hps_status hps_simulate(const struct hps_simulation *s, struct hps_job_outc
     *out = NULL;
     for (int i = 0; i < s->workload->n; i++)
         if (!fits(&s->workload->job[i], s->pool)) return HPS_DECK;
+    if (s->policy->simulate && hps_after_any(s->workload)) {
+        HPS_SAY(HPS_ERROR, "policy %s knows no jobs that wait for others (`after`)",
+                s->policy->name);
+        return HPS_DECK;
+    }
     struct hps_job_outcomes *o = hps_outcomes_new(s->policy->name, s->workload, s->pool);
     st = by_shares(s, o);
     if (!st) *out = o;

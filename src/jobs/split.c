@@ -19,16 +19,26 @@ static void join(int *parent, int a, int b)
     if (y < x) parent[x] = y;
 }
 
+static int first_type(const struct hps_pool_job *job)
+{
+    return job->config[0].part[0].type;
+}
+
 int hps_split_count(const struct hps_workload *w, const struct hps_job_pool *pool, int *share_of)
 {
     int n = 0, *parent = hps_mem_new((size_t)pool->T, sizeof *parent);
 
     for (int t = 0; t < pool->T; t++)
         parent[t] = t;
-    for (int j = 0; j < w->n && pool->T > 1; j++)
-        for (int c = 0; c < w->job[j].nconfig; c++)
-            for (int i = 0; i < w->job[j].config[c].nparts; i++)
-                join(parent, w->job[j].config[0].part[0].type, w->job[j].config[c].part[i].type);
+    for (int j = 0; j < w->n && pool->T > 1; j++) {
+        const struct hps_pool_job *job = &w->job[j];
+        int type = first_type(job);
+        for (int c = 0; c < job->nconfig; c++)
+            for (int i = 0; i < job->config[c].nparts; i++)
+                join(parent, type, job->config[c].part[i].type);
+        for (int i = 0; i < job->nafter; i++)
+            join(parent, type, first_type(&w->job[job->after[i]]));
+    }
     for (int t = 0; t < pool->T; t++)
         share_of[t] = parent[t] == t ? n++ : share_of[root(parent, t)];
     hps_mem_free(parent);
@@ -64,9 +74,13 @@ static struct hps_job_pool *pool_of(const struct hps_job_pool *whole, const int 
     return pool;
 }
 
-static void copy_job(struct hps_pool_job *to, const struct hps_pool_job *from, const int *type_to)
+static void copy_job(struct hps_pool_job *to, const struct hps_pool_job *from, const int *type_to,
+                     const int *number_to)
 {
     *to = *from;
+    to->after = hps_mem_new((size_t)from->nafter, sizeof *to->after);
+    for (int i = 0; i < from->nafter; i++)
+        to->after[i] = number_to[from->after[i]];
     to->config = hps_mem_new((size_t)from->nconfig, sizeof *to->config);
     for (int c = 0; c < from->nconfig; c++) {
         to->config[c] = from->config[c];
@@ -79,14 +93,19 @@ void hps_split_init(struct hps_job_share *s, const struct hps_workload *w,
                     const struct hps_job_pool *pool, const int *share_of, int k)
 {
     int n = 0, *to = hps_mem_new((size_t)pool->T, sizeof *to);
+    int *number_to = hps_mem_new((size_t)w->n, sizeof *number_to);
 
     s->pool = pool_of(pool, share_of, k, to);
     s->number = hps_mem_new((size_t)w->n, sizeof *s->number);
     for (int j = 0; j < w->n; j++)
-        if (share_of[w->job[j].config[0].part[0].type] == k) s->number[n++] = j;
+        if (share_of[first_type(&w->job[j])] == k) {
+            number_to[j] = n;
+            s->number[n++] = j;
+        }
     s->workload = hps_workload_new(n);
     for (int i = 0; i < n; i++)
-        copy_job(&s->workload->job[i], &w->job[s->number[i]], to);
+        copy_job(&s->workload->job[i], &w->job[s->number[i]], to, number_to);
+    hps_mem_free(number_to);
     hps_mem_free(to);
 }
 

@@ -10,15 +10,18 @@
 #include "base/status.h"
 #include "jobs/decide.h"
 #include "jobs/outcome.h"
+#include "jobs/policy_opt.h"
 
-/* What policies learn from elsewhere. */
+/* What policies learn from elsewhere, and their parameters. */
 struct hps_policy_facts {
     int nsample;
     const double *sample;       /* (nsample) unit-seconds of jobs that ran before, ascending */
+    struct hps_policy_opt opt;
 };
 
 struct hps_policy {
     const char *name, *help;
+    bool needs_samples;         /* of facts: without them it decides nothing           */
     /* All units of the decision fit the pool at once. Pure. */
     void (*decide)(struct hps_job_view *view, const struct hps_policy_facts *facts,
                    struct hps_job_decision *d);

@@ -16,6 +16,7 @@
 
 struct request {
     const char *format, *speeds, *pool, *policy, *restart, *json;
+    struct hps_arg_list set;
 };
 
 /* What a simulation is made of. */
@@ -61,6 +62,22 @@ static enum hps_status check_words(struct request *w, struct made *m)
     return HPS_OK;
 }
 
+/* Parameters of policies, where only --set gives any. */
+static enum hps_status bind_sets(struct hps_policy_opt *opt, const struct request *w)
+{
+    static const char *const sections[] = { "pool", NULL };
+    static const char text[] = "pool: {}";
+    struct hps_deck *deck;
+    const struct hps_item *pool;
+    enum hps_status st = hps_deck_parse(&deck, "--set", text, strlen(text), w->set.n, w->set.item);
+
+    if (!st) st = hps_deck_sections(deck, sections);
+    if (!st) st = hps_deck_map(deck, "pool", &pool);
+    if (!st) st = hps_policy_opt_bind(opt, deck, pool, NULL);
+    hps_deck_free(deck);
+    return st;
+}
+
 static enum hps_status make(struct made *m, const struct request *w, const char *path)
 {
     enum hps_status st = hps_job_pool_parse(&m->pool, w->pool);
@@ -72,6 +89,7 @@ static enum hps_status make(struct made *m, const struct request *w, const char 
         st = hps_policy_facts_load(&m->facts, folder);
         hps_mem_free(folder);
     }
+    if (!st) st = bind_sets(&m->facts->opt, w);
     return st;
 }
 
@@ -128,6 +146,7 @@ static enum hps_status simulate(int argc, char **argv)
         { .name = "format", .text = &w.format },   { .name = "speeds", .text = &w.speeds },
         { .name = "pool", .text = &w.pool },       { .name = "policy", .text = &w.policy },
         { .name = "restart", .text = &w.restart }, { .name = "json", .text = &w.json },
+        { .name = "set", .list = &w.set },
         { 0 },
     };
     enum hps_status st = hps_args_parse(argc, argv, table, 1, 1, &operand);
@@ -137,6 +156,7 @@ static enum hps_status simulate(int argc, char **argv)
     if (!st) st = make(&m, &w, operand.item[0]);
     if (!st) st = show(&m, &w);
     done(&m);
+    hps_args_done(&w.set);
     hps_args_done(&operand);
     return st;
 }

@@ -197,6 +197,11 @@ enum hps_status hps_simulate(const struct hps_simulation *s, struct hps_job_outc
     *out = NULL;
     for (int i = 0; i < s->workload->n; i++)
         if (!fits(&s->workload->job[i], s->pool)) return HPS_DECK;
+    if (s->policy->needs_samples && s->facts->nsample == 0) {
+        HPS_SAY(HPS_ERROR, "policy %s needs a distribution of jobs that ran before",
+                s->policy->name);
+        return HPS_DECK;
+    }
     struct hps_job_outcomes *o = hps_outcomes_new(s->policy->name, s->workload, s->pool);
     st = s->policy->simulate ? s->policy->simulate(s->workload, s->pool, s->facts, o)
                              : by_decisions(s, o);

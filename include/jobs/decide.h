@@ -19,6 +19,7 @@ struct hps_job_state {
     double since_s;             /* when that began                                           */
     double ran_s, unit_s;       /* seconds in which it had units; times their number         */
     double note[2];             /* a policy's own; 0 at first                                */
+    double *config_s;           /* (nconfig) seconds in which it had each; NULL: not known   */
 };
 
 struct hps_job_view {

@@ -38,6 +38,8 @@ static void arrive(struct simulator *m)
         m->view.job[m->view.n] = (struct hps_job_state){ .job = &w->job[m->arrived], .left = 1,
                                                          .config = -1,
                                                          .since_s = m->view.now_s };
+        m->view.job[m->view.n].config_s =
+            hps_mem_new((size_t)w->job[m->arrived].nconfig, sizeof(double));
         m->number[m->view.n++] = m->arrived++;
     }
 }
@@ -73,6 +75,7 @@ static void work(struct simulator *m, int i, double until)
     const struct hps_job_config *c = &j->job->config[j->config];
     bool ends = end_of(m, i) <= until;
     j->ran_s += until - now;
+    j->config_s[j->config] += until - now;
     j->unit_s += (until - now) * hps_config_units(c);
     if (until > m->works_s[i]) j->left -= (until - fmax(m->works_s[i], now)) / c->seconds;
     if (ends) j->left = 0;
@@ -96,6 +99,7 @@ static void end_done(struct simulator *m)
         if (m->view.job[i].config >= 0 && m->view.job[i].left <= 0) {
             stop(m, i);
             m->out->job[m->number[i]].end_s = m->view.now_s;
+            hps_mem_free(m->view.job[i].config_s);
             continue;
         }
         m->view.job[kept] = m->view.job[i];
@@ -183,6 +187,8 @@ static enum hps_status by_decisions(const struct hps_simulation *s, struct hps_j
     m.decision.config = hps_mem_new(n, sizeof *m.decision.config);
     m.decision.wake_s = INFINITY;
     enum hps_status st = run(&m);
+    for (int i = 0; i < m.view.n; i++)
+        hps_mem_free(m.view.job[i].config_s);
     hps_mem_free(m.decision.config);
     hps_mem_free(m.works_s);
     hps_mem_free(m.number);

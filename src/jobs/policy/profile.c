@@ -58,6 +58,15 @@ static size_t step_at(const struct steps *s, double at)
     return low;
 }
 
+int hps_job_profile_units(const struct hps_job_profile *p, int type, double at_s, double *until_s)
+{
+    const struct steps *s = &p->type[type];
+    size_t k = step_at(s, at_s);
+
+    *until_s = k + 1 < s->n ? s->time[k + 1] : INFINITY;
+    return s->units[k];
+}
+
 /* The first time from `from` on at which so many units are free for so long. */
 static double find_one(const struct steps *s, int units, double from, double seconds)
 {

@@ -32,7 +32,7 @@ for policy in $(cut -d , -f 2 "$srcdir/tests/e2e/e_jobs_tiresias.csv" | sort -u)
     }
 done
 
-for policy in fifo backfill drf srtf las tiresias gittins optimus maxmin hesrpt; do
+for policy in fifo backfill drf srtf las tiresias gittins optimus maxmin elasticflow hesrpt; do
     simulate $policy >got
     [ "$(wc -l <got)" = 60 ] || fail "$policy: $(wc -l <got) jobs"
     grep -q 'null' out.json && fail "$policy left a job undone"

@@ -78,8 +78,10 @@ static double rate_of(const struct search *s, const struct hps_job_config *c)
     return rate;
 }
 
-/* The fastest of the ladder's first..last for which units are free at a time; -1: none. */
-static int fastest_at(const struct search *s, int first, int last, double at_s, double *until_s)
+/* The fastest of the ladder's first..last for which units are free at a time; -1: none. `step` of
+ * each part's profile. */
+static int fastest_at(const struct search *s, int first, int last, double at_s, double *until_s,
+                      size_t *step)
 {
     const struct hps_job_config *config = s->job->job->config;
     int best = -1;
@@ -88,7 +90,7 @@ static int fastest_at(const struct search *s, int first, int last, double at_s, 
     for (int i = 0; i < config[s->ladder[first]].nparts; i++) {
         double until;
         int type = config[s->ladder[first]].part[i].type;
-        int units = hps_job_profile_units(s->free, type, at_s, &until);
+        int units = hps_job_profile_units(s->free, type, at_s, &until, &step[i]);
         *until_s = fmin(*until_s, until);
         if (units < config[s->ladder[first]].part[i].units) last = first - 1;
         if (config[s->ladder[first]].nparts > 1) continue;
@@ -113,27 +115,36 @@ static bool add(const struct search *s, struct way *w, int config, double begin_
     return true;
 }
 
+/* Is what the job has now as good as c? Then it need not start anew. */
+static bool goes_on(const struct search *s, int c)
+{
+    const struct hps_job_config *config = s->job->job->config;
+
+    return s->job->config >= 0 && config[s->job->config].seconds <= config[c].seconds;
+}
+
 /* Fills free units with steps first..last of a ladder until the job's work is done; false: its
  * deadline is not met. */
 static bool fill(const struct search *s, int first, int last, struct way *w)
 {
     double at = s->view->now_s, left = s->job->left, starting = 0;
+    size_t step[HPS_CONFIG_TYPES] = { 0 };
     int had = s->job->config;
 
     w->n = 0;
     w->cost = 0;
     while (at < s->job->job->deadline_s) {
         double until;
-        int c = fastest_at(s, first, last, at, &until);
+        int c = fastest_at(s, first, last, at, &until, step);
         if (c < 0) {
             had = -1;
             at = until;
             continue;
         }
-        if (c != had)
-            starting = s->view->restart_s;
-        else if (at == s->view->now_s)
+        if (at == s->view->now_s && goes_on(s, c))
             starting = fmax(0, s->job->since_s + s->view->restart_s - at);
+        else if (c != had)
+            starting = s->view->restart_s;
         had = c;
         double seconds = s->job->job->config[c].seconds, end = at + starting + left * seconds;
         if (!add(s, w, c, at, fmin(end, until))) return false;
@@ -147,13 +158,27 @@ static bool fill(const struct search *s, int first, int last, struct way *w)
 
 /* ---- the best ---- */
 
+/* On free units: is a ladder too slow, or dearer than the best way so far? */
+static bool hopeless(const struct search *s, int first, int end, double slack)
+{
+    double fastest = INFINITY, cheapest = INFINITY;
+
+    for (int k = first; k < end; k++) {
+        const struct hps_job_config *c = &s->job->job->config[s->ladder[k]];
+        fastest = fmin(fastest, c->seconds);
+        cheapest = fmin(cheapest, c->seconds * rate_of(s, c));
+    }
+    return s->job->left * fastest > slack ||
+           (s->best.n > 0 && s->job->left * cheapest >= s->best.cost);
+}
+
 /* The smallest step of a ladder that will do. The largest tells whether one does. */
 static void try_ladder(struct search *s, int first, int end)
 {
     struct way w;
     double slack = s->job->job->deadline_s - s->view->now_s;
 
-    if (!fill(s, first, end - 1, &w)) return;
+    if (hopeless(s, first, end, slack) || !fill(s, first, end - 1, &w)) return;
     for (int last = first; last < end; last++) {
         bool fast = false;
         for (int k = first; k <= last && !fast; k++)

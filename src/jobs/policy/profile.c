@@ -58,13 +58,15 @@ static size_t step_at(const struct steps *s, double at)
     return low;
 }
 
-int hps_job_profile_units(const struct hps_job_profile *p, int type, double at_s, double *until_s)
+int hps_job_profile_units(const struct hps_job_profile *p, int type, double at_s, double *until_s,
+                          size_t *step)
 {
     const struct steps *s = &p->type[type];
-    size_t k = step_at(s, at_s);
 
-    *until_s = k + 1 < s->n ? s->time[k + 1] : INFINITY;
-    return s->units[k];
+    while (*step + 1 < s->n && s->time[*step + 1] <= at_s)
+        ++*step;
+    *until_s = *step + 1 < s->n ? s->time[*step + 1] : INFINITY;
+    return s->units[*step];
 }
 
 /* The first time from `from` on at which so many units are free for so long. */

@@ -2,6 +2,8 @@
 #ifndef HPS_JOBS_PROFILE_IMPL_H
 #define HPS_JOBS_PROFILE_IMPL_H
 
+#include <stddef.h>
+
 #include "jobs/decide.h"
 
 /* All units are free from now_s on. Caller frees. */
@@ -12,8 +14,10 @@ void hps_job_profile_free(struct hps_job_profile *p);
 /* The first time from which c is free for so many seconds; c fits the pool. */
 double hps_job_profile_find(const struct hps_job_profile *p, const struct hps_job_config *c,
                             double seconds);
-/* Units of a type that are free at a time, and until when just those are. */
-int hps_job_profile_units(const struct hps_job_profile *p, int type, double at_s, double *until_s);
+/* Units of a type that are free at a time, and until when just those are. *step, 0 at first, speeds
+ * up asking for later and later times. */
+int hps_job_profile_units(const struct hps_job_profile *p, int type, double at_s, double *until_s,
+                          size_t *step);
 /* Takes it from begin_s to end_s, where it is free. */
 void hps_job_profile_take(struct hps_job_profile *p, const struct hps_job_config *c,
                           double begin_s, double end_s);

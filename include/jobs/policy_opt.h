@@ -22,6 +22,9 @@ struct hps_policy_opt {
     double promote;             /* up again after waiting so many times what it ran; 0: never   */
     double tick_s;              /* looks at its queues so often; 0: when a job leaves its own   */
 
+    int dl2_taught, dl2_tried;  /* dl2: episodes in which it learns, by others and by itself    */
+    int dl2_seed;
+
     double gittins_delta;       /* unit-seconds that the index looks ahead; 0: the best of all  */
 };
 

@@ -15,6 +15,7 @@
 #include "base/quit.h"
 #include "base/rng.h"
 #include "base/say.h"
+#include "jobs/dl2.h"
 #include "jobs/policy.h"
 
 enum { SIZES = 4, SAMPLES = 1000 };
@@ -117,6 +118,7 @@ int main(int argc, char **argv)
     struct hps_policy_facts facts = { .nsample = SAMPLES, .sample = sample,
                                       .opt = hps_policy_opt_preset() };
 
+    facts.opt.dl2_taught = facts.opt.dl2_tried = 1;
     if (argc < 4) HPS_DIE("job_decisions JOBS TYPES UNITS [POLICY]...");
     struct hps_job_pool *pool = make_pool(atoi(argv[2]), atoi(argv[3]));
     struct hps_workload *w = hps_workload_new(atoi(argv[1]));
@@ -124,9 +126,12 @@ int main(int argc, char **argv)
         sample[i] = 10 * pow(1.01, i);
     for (int i = 0; i < w->n; i++)
         make_job(&w->job[i], i, pool);
+    struct hps_dl2 *dl2 = hps_dl2_learn(w, pool, 4, &facts);
+    facts.dl2 = dl2;
     for (int p = 0; hps_policy_at(p); p++)
         if (wanted(hps_policy_at(p), argc - 4, argv + 4))
             measure(w, pool, hps_policy_at(p), &facts);
+    hps_dl2_free(dl2);
     hps_workload_free(w);
     hps_job_pool_free(pool);
     return 0;

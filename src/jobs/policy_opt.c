@@ -119,6 +119,31 @@ static enum hps_status set_gittins(struct hps_policy_opt *opt, const struct hps_
     return HPS_OK;
 }
 
+struct dl2 {
+    int taught, tried, seed;
+};
+
+static const struct hps_field dl2_fields[] = {
+    HPS_FIELD(dl2, taught, HPS_INT, "30", 0, 1e6, "episodes",
+              "of 30 jobs each, in which it learns what drf does"),
+    HPS_FIELD(dl2, tried, HPS_INT, "100", 0, 1e6, "episodes",
+              "in which it then learns from what comes of its own choices"),
+    HPS_FIELD(dl2, seed, HPS_INT, "1", 0, 1e9, "", "of its network and its draws"),
+    { 0 }
+};
+
+static enum hps_status set_dl2(struct hps_policy_opt *opt, const struct hps_item *item,
+                               const void *given)
+{
+    const struct dl2 *d = given;
+
+    (void)item;
+    opt->dl2_taught = d->taught;
+    opt->dl2_tried = d->tried;
+    opt->dl2_seed = d->seed;
+    return HPS_OK;
+}
+
 /* ---- the list ---- */
 
 /* Anything that a group binds into. */
@@ -127,6 +152,7 @@ union given {
     struct backfill backfill;
     struct tiresias tiresias;
     struct gittins gittins;
+    struct dl2 dl2;
 };
 
 static const struct group {
@@ -137,6 +163,7 @@ static const struct group {
 } groups[] = {
     { NULL, common_fields, set_common },
     { "backfill", backfill_fields, set_backfill },
+    { "dl2", dl2_fields, set_dl2 },
     { "gittins", gittins_fields, set_gittins },
     { "tiresias", tiresias_fields, set_tiresias },
 };

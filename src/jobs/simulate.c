@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/say.h"
+#include "jobs/dl2.h"
 
 struct simulator {
     const struct hps_simulation *s;
@@ -196,6 +197,21 @@ static enum hps_status by_decisions(const struct hps_simulation *s, struct hps_j
     return st;
 }
 
+/* A policy that learns does so before. */
+static enum hps_status by_learned(const struct hps_simulation *s, struct hps_job_outcomes *out)
+{
+    struct hps_policy_facts facts = *s->facts;
+    struct hps_simulation own = *s;
+    struct hps_dl2 *dl2 = NULL;
+
+    if (s->policy->learns && !facts.dl2)
+        facts.dl2 = dl2 = hps_dl2_learn(s->workload, s->pool, s->restart_s, s->facts);
+    own.facts = &facts;
+    enum hps_status st = by_decisions(&own, out);
+    hps_dl2_free(dl2);
+    return st;
+}
+
 enum hps_status hps_simulate(const struct hps_simulation *s, struct hps_job_outcomes **out)
 {
     enum hps_status st = HPS_OK;
@@ -210,7 +226,7 @@ enum hps_status hps_simulate(const struct hps_simulation *s, struct hps_job_outc
     }
     struct hps_job_outcomes *o = hps_outcomes_new(s->policy->name, s->workload, s->pool);
     st = s->policy->simulate ? s->policy->simulate(s->workload, s->pool, s->facts, o)
-                             : by_decisions(s, o);
+                             : by_learned(s, o);
     if (!st) *out = o;
     if (st) hps_outcomes_free(o);
     return st;

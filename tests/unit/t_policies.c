@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "jobs/dl2.h"
 #include "tests/lib/jobs_made.h"
 
 enum { CASES = 1000, JOBS = 12 };
@@ -43,12 +44,27 @@ static void same(const struct hps_job_outcomes *x, const struct hps_job_outcomes
     assert_true(x->nspan == y->nspan);
 }
 
+/* What dl2 learned from one of the cases: it decides for all. */
+static struct hps_dl2 *learned(void)
+{
+    struct made_case c = made_case(hps_rng_key(3, "policies"), JOBS);
+    struct hps_policy_facts facts = facts_of(0);
+
+    facts.opt.dl2_taught = facts.opt.dl2_tried = 2;
+    struct hps_dl2 *dl2 = hps_dl2_learn(c.workload, c.pool, 2, &facts);
+    made_case_free(&c);
+    return dl2;
+}
+
 static void no_unit_is_given_twice(void **state)
 {
+    struct hps_dl2 *dl2 = learned();
+
     (void)state;
     for (uint64_t k = 0; k < CASES; k++) {
         struct made_case c = made_case(hps_rng_key(k, "policies"), JOBS);
         struct hps_policy_facts facts = facts_of(k);
+        facts.dl2 = dl2;
         for (int p = 0; hps_policy_at(p); p++) {
             const struct hps_policy *policy = hps_policy_at(p);
             if (!policy->decide) continue;
@@ -65,6 +81,7 @@ static void no_unit_is_given_twice(void **state)
         }
         made_case_free(&c);
     }
+    hps_dl2_free(dl2);
 }
 
 /* ---- backfill ---- */

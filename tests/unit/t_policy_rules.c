@@ -1,7 +1,8 @@
 /* Laws: each policy against its definition, on cases small enough for brute force or paper: heSRPT
  * against all schedules of two and three jobs, Gittins against the best of all that know the
  * distribution alone, marginal gain against all ways to share, dominant shares against the example
- * of their paper, queues of attained service by hand. */
+ * of their paper, queues of attained service by hand; dl2 learns what it is taught, the same for
+ * the same seed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -284,6 +285,49 @@ static void queues_by_hand(void **state)
     hps_workload_free(w);
 }
 
+/* ---- what dl2 learns ---- */
+
+/* Jobs of up to four units that come in turn, and share six. */
+static struct hps_workload *elastic_jobs(int n)
+{
+    struct hps_workload *w = hps_workload_new(n);
+
+    for (int i = 0; i < n; i++) {
+        double seconds[4], work = 50 + 100 * hps_rng_real(hps_rng_key(1, "work"), (uint64_t)i);
+        for (int k = 0; k < 4; k++)
+            seconds[k] = work * pow(k + 1, -0.6);
+        made_job(w, i, 12 * i, 4, seconds);
+    }
+    return w;
+}
+
+static double after(int taught, int tried, const struct hps_workload *w,
+                    const struct hps_job_pool *pool)
+{
+    struct hps_policy_facts facts = at_will();
+
+    facts.opt.dl2_taught = taught;
+    facts.opt.dl2_tried = tried;
+    return made_mean_jct(w, pool, "dl2", &facts);
+}
+
+static void dl2_learns_what_it_is_taught(void **state)
+{
+    struct hps_policy_facts facts = at_will();
+    struct hps_job_pool *pool = made_pool(1, &(int){ 6 });
+    struct hps_workload *w = elastic_jobs(40);
+    double fair = made_mean_jct(w, pool, "drf", &facts);
+    double untaught = after(0, 0, w, pool), taught = after(40, 0, w, pool);
+    double tried = after(5, 5, w, pool);
+
+    (void)state;
+    if (fabs(taught / fair - 1) > 0.05 || fabs(untaught / fair - 1) < fabs(taught / fair - 1))
+        fail_msg("untaught %g, taught %g, drf %g", untaught, taught, fair);
+    assert_true(tried == after(5, 5, w, pool));
+    hps_workload_free(w);
+    hps_job_pool_free(pool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -292,6 +336,7 @@ int main(void)
         cmocka_unit_test(marginal_gain_is_the_least_sum),
         cmocka_unit_test(dominant_shares_are_those_of_the_paper),
         cmocka_unit_test(queues_by_hand),
+        cmocka_unit_test(dl2_learns_what_it_is_taught),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

@@ -40,6 +40,11 @@ void hps_outcomes_free(struct hps_job_outcomes *o); /* NULL is fine */
 void hps_outcomes_span(struct hps_job_outcomes *o, int job, int config, double begin_s,
                        double end_s);
 
+/* The units of a configuration in words, "4 gpu + 2 cpu", to free with hps_mem_free; what they cost
+ * in an hour. Pure. */
+char *hps_outcomes_units(const struct hps_job_outcomes *o, const struct hps_job_config *c);
+double hps_outcomes_usd_hour(const struct hps_job_outcomes *o, const struct hps_job_config *c);
+
 /* Over all jobs that ended: completion time is from arrival to end. */
 struct hps_job_figures {
     int ended, met, deadlines;  /* met: of those that have a deadline                      */

@@ -5,6 +5,8 @@
 #ifndef HPS_JOBS_WORKLOAD_H
 #define HPS_JOBS_WORKLOAD_H
 
+#include <stdbool.h>
+
 enum { HPS_CONFIG_TYPES = 4 };  /* types that one configuration spans at most */
 
 struct hps_config_part {
@@ -40,5 +42,7 @@ void hps_workload_free(struct hps_workload *w); /* NULL is fine */
 
 /* Units of all types of a configuration. Pure. */
 int hps_config_units(const struct hps_job_config *c);
+/* Are they as many units of the same types, in the same order of types? Pure. */
+bool hps_config_same(const struct hps_job_config *a, const struct hps_job_config *b);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "base/mem.h"
+#include "base/page.h"
 #include "base/sort.h"
 
 struct hps_job_outcomes *hps_outcomes_new(const char *policy, const struct hps_workload *w,
@@ -35,9 +36,26 @@ void hps_outcomes_span(struct hps_job_outcomes *o, int job, int config, double b
 
     hps_mem_grow(&o->span, &o->span_cap, o->nspan + 1, sizeof *o->span);
     o->span[o->nspan++] = (struct hps_job_span){ job, config, begin_s, end_s };
+    o->job[job].usd += (end_s - begin_s) / 3600 * hps_outcomes_usd_hour(o, c);
+}
+
+double hps_outcomes_usd_hour(const struct hps_job_outcomes *o, const struct hps_job_config *c)
+{
+    double usd = 0;
+
     for (int i = 0; i < c->nparts; i++)
-        o->job[job].usd += (end_s - begin_s) / 3600 * c->part[i].units *
-                           o->pool->type[c->part[i].type].usd_hour;
+        usd += c->part[i].units * o->pool->type[c->part[i].type].usd_hour;
+    return usd;
+}
+
+char *hps_outcomes_units(const struct hps_job_outcomes *o, const struct hps_job_config *c)
+{
+    struct hps_page text = { 0 };
+
+    for (int k = 0; k < c->nparts; k++)
+        hps_page_add(&text, "%s%d %s", k > 0 ? " + " : "", c->part[k].units,
+                     o->pool->type[c->part[k].type].name);
+    return text.at;
 }
 
 /* ---- figures ---- */

@@ -3,7 +3,6 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/page.h"
 #include "base/say.h"
 #include "jobs/outcome.h"
 
@@ -17,13 +16,10 @@ static json_t **seconds_by_config(const struct hps_job_outcomes *o)
     for (size_t i = 0; i < o->nspan; i++) {
         const struct hps_job_span *s = &o->span[i];
         const struct hps_job_config *c = &o->workload->job[s->job].config[s->config];
-        struct hps_page key = { 0 };
-        for (int k = 0; k < c->nparts; k++)
-            hps_page_add(&key, "%s%d %s", k > 0 ? " + " : "", c->part[k].units,
-                         o->pool->type[c->part[k].type].name);
-        double before = json_number_value(json_object_get(by[s->job], key.at));
-        json_object_set_new(by[s->job], key.at, json_real(before + s->end_s - s->begin_s));
-        hps_mem_free(key.at);
+        char *key = hps_outcomes_units(o, c);
+        double before = json_number_value(json_object_get(by[s->job], key));
+        json_object_set_new(by[s->job], key, json_real(before + s->end_s - s->begin_s));
+        hps_mem_free(key);
     }
     return by;
 }

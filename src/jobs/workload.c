@@ -64,3 +64,12 @@ int hps_config_units(const struct hps_job_config *c)
         n += c->part[i].units;
     return n;
 }
+
+bool hps_config_same(const struct hps_job_config *a, const struct hps_job_config *b)
+{
+    bool same = a->nparts == b->nparts;
+
+    for (int i = 0; i < a->nparts && same; i++)
+        same = a->part[i].type == b->part[i].type && a->part[i].units == b->part[i].units;
+    return same;
+}

@@ -56,7 +56,7 @@ refuse() {
     expect "$hps_code" "$hps_pattern" heterps jobs "$@"
     [ "$(grep -c 'error: ' err)" -eq 1 ] || { fail 'not one error'; cat err; }
 }
-refuse 64 'wants `simulate`' simulat
+refuse 64 'wants `simulate` or `plan`' simulat
 refuse 64 '--pool NODESxUNITS is wanted' simulate "$trace"
 refuse 64 '--pool 2x is no pool' simulate "$trace" --pool 2x
 refuse 64 "'fast' is none of the policies" simulate "$trace" --pool 2x4 --policy fast

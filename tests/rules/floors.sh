@@ -10,7 +10,8 @@ BEGIN {
         at[f[i]] = i
     n = split("base/deck base/file base/h5 base/sort hw/cpu hw/cuda hw/node hw/perf data/import " \
               "net/layer plan/exact plan/search plan/learn ps/request ps/tier ps/exchange " \
-              "train/ckpt train/report app/info jobs/trace jobs/policy jobs/authors", f, " ")
+              "train/ckpt train/report app/info jobs/trace jobs/policy jobs/authors " \
+              "jobs/list jobs/show jobs/speed", f, " ")
     for (i = 1; i <= n; i++)
         wing[f[i]]
     n = split("ps/ps.h ps/clock.h ps/cyclic.h ps/dense.h ps/snapshot.h ps/versions.h", f, " ")

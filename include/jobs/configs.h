@@ -2,7 +2,8 @@
  * planner's fastest plan on that part of the pool, as the replay of its steps promises it.
  *
  * Parts are 1, 2, 4, ... units of a type, and all of it, alone and with as many of one other type;
- * of several workers, so many each. A part on which no plan fits the memory gives none. */
+ * of several workers, so many each; of more than six types, only such pairs as are as many
+ * doublings from one unit. A part on which no plan fits the memory gives none. */
 #ifndef HPS_JOBS_CONFIGS_H
 #define HPS_JOBS_CONFIGS_H
 

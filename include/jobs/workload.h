@@ -26,6 +26,7 @@ struct hps_pool_job {
     double priority;            /* 1 is usual                                                  */
     int nconfig;
     struct hps_job_config *config;  /* (nconfig), at least one                                 */
+    int nafter, *after;         /* (nafter) jobs, by number, that must have ended before       */
     int asked;                  /* the one that its user asked for: policies that give a job
                                    what it asks for, and no other, give this                   */
 };
@@ -35,7 +36,8 @@ struct hps_workload {
     struct hps_pool_job *job;   /* (n) in the order of arrival, then of the list               */
 };
 
-/* n jobs without configurations, for a reader to fill; then they are put in order. */
+/* n jobs without configurations, for a reader to fill; then they are put in order, and `after` has
+ * their new numbers. */
 struct hps_workload *hps_workload_new(int n);
 void hps_workload_sort(struct hps_workload *w);
 void hps_workload_free(struct hps_workload *w); /* NULL is fine */

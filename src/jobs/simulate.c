@@ -2,8 +2,10 @@
 
 #include <math.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/say.h"
+#include "jobs/after.h"
 #include "jobs/dl2.h"
 
 struct simulator {
@@ -14,6 +16,9 @@ struct simulator {
     double *works_s;            /* (view.n) when the job that starts will have started         */
     struct hps_job_decision decision;
     int arrived;                /* so many have                                                */
+    struct hps_after after;
+    double said_s;              /* when something was last said of how far it is               */
+    int *ready;                 /* (n) jobs that need not wait for others any more             */
 };
 
 /* ---- jobs that come ---- */
@@ -31,18 +36,23 @@ static bool fits(const struct hps_pool_job *job, const struct hps_job_pool *pool
     return false;
 }
 
+static void enter(struct simulator *m, int number)
+{
+    m->view.job[m->view.n] = (struct hps_job_state){ .job = &m->s->workload->job[number],
+                                                     .left = 1, .config = -1,
+                                                     .since_s = m->view.now_s };
+    m->view.job[m->view.n].config_s =
+        hps_mem_new((size_t)m->s->workload->job[number].nconfig, sizeof(double));
+    m->number[m->view.n++] = number;
+}
+
+/* A job that arrives while it waits for others enters when the last of them ends. */
 static void arrive(struct simulator *m)
 {
     const struct hps_workload *w = m->s->workload;
 
-    while (m->arrived < w->n && w->job[m->arrived].arrive_s <= m->view.now_s) {
-        m->view.job[m->view.n] = (struct hps_job_state){ .job = &w->job[m->arrived], .left = 1,
-                                                         .config = -1,
-                                                         .since_s = m->view.now_s };
-        m->view.job[m->view.n].config_s =
-            hps_mem_new((size_t)w->job[m->arrived].nconfig, sizeof(double));
-        m->number[m->view.n++] = m->arrived++;
-    }
+    for (; m->arrived < w->n && w->job[m->arrived].arrive_s <= m->view.now_s; m->arrived++)
+        if (m->after.waits[m->arrived] == 0) enter(m, m->arrived);
 }
 
 /* ---- time that passes ---- */
@@ -91,16 +101,18 @@ static void stop(struct simulator *m, int i)
     j->since_s = m->view.now_s;
 }
 
-/* Those that have ended leave the view. */
+/* Those that have ended leave the view; those that have waited for them enter it, unless they are
+ * still to arrive. */
 static void end_done(struct simulator *m)
 {
-    int kept = 0;
+    int kept = 0, nready = 0;
 
     for (int i = 0; i < m->view.n; i++) {
         if (m->view.job[i].config >= 0 && m->view.job[i].left <= 0) {
             stop(m, i);
             m->out->job[m->number[i]].end_s = m->view.now_s;
             hps_mem_free(m->view.job[i].config_s);
+            nready += hps_after_ended(&m->after, m->number[i], m->ready + nready);
             continue;
         }
         m->view.job[kept] = m->view.job[i];
@@ -108,6 +120,8 @@ static void end_done(struct simulator *m)
         m->works_s[kept++] = m->works_s[i];
     }
     m->view.n = kept;
+    for (int i = 0; i < nready; i++)
+        if (m->ready[i] < m->arrived) enter(m, m->ready[i]);
 }
 
 /* ---- decisions ---- */
@@ -161,6 +175,18 @@ static enum hps_status decide(struct simulator *m)
     return st;
 }
 
+/* A long simulation says now and then how far it is. */
+static void say_progress(struct simulator *m)
+{
+    enum { SILENT_S = 5 };
+    double now_s = hps_now_s();
+
+    if (now_s - m->said_s < SILENT_S) return;
+    m->said_s = now_s;
+    HPS_SAY(HPS_INFO, "policy %s: %d of %d jobs have come, %d of them are left, at %.6g s",
+            m->s->policy->name, m->arrived, m->s->workload->n, m->view.n, m->view.now_s);
+}
+
 static enum hps_status run(struct simulator *m)
 {
     enum hps_status st = HPS_OK;
@@ -172,6 +198,7 @@ static enum hps_status run(struct simulator *m)
         end_done(m);
         arrive(m);
         st = decide(m);
+        say_progress(m);
     }
     return st;
 }
@@ -187,9 +214,14 @@ static enum hps_status by_decisions(const struct hps_simulation *s, struct hps_j
     m.works_s = hps_mem_new(n, sizeof *m.works_s);
     m.decision.config = hps_mem_new(n, sizeof *m.decision.config);
     m.decision.wake_s = INFINITY;
+    m.said_s = hps_now_s();
+    hps_after_init(&m.after, s->workload);
+    m.ready = hps_mem_new(n, sizeof *m.ready);
     enum hps_status st = run(&m);
     for (int i = 0; i < m.view.n; i++)
         hps_mem_free(m.view.job[i].config_s);
+    hps_mem_free(m.ready);
+    hps_after_done(&m.after);
     hps_mem_free(m.decision.config);
     hps_mem_free(m.works_s);
     hps_mem_free(m.number);
@@ -221,6 +253,11 @@ enum hps_status hps_simulate(const struct hps_simulation *s, struct hps_job_outc
         if (!fits(&s->workload->job[i], s->pool)) return HPS_DECK;
     if (s->policy->needs_samples && s->facts->nsample == 0) {
         HPS_SAY(HPS_ERROR, "policy %s needs a distribution of jobs that ran before",
+                s->policy->name);
+        return HPS_DECK;
+    }
+    if (s->policy->simulate && hps_after_any(s->workload)) {
+        HPS_SAY(HPS_ERROR, "policy %s knows no jobs that wait for others (`after`)",
                 s->policy->name);
         return HPS_DECK;
     }

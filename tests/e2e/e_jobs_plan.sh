@@ -60,6 +60,17 @@ s24=$(seconds b 'train.steps: 24')
 close "$s24" "$(awk -v s="$s12" 'BEGIN { printf "%.12g", 2 * s }')" 1e-9
 close "$(number one.json usd)" "$(awk -v s="$s24" 'BEGIN { printf "%.12g", 4 * s / 100 }')" 1e-9
 
+echo '-- who waits for whom'
+list p 'jobs:' '  - {name: c, deck: bags.yaml, after: [b, lr]}' \
+    '  - {name: b, deck: bags.yaml, after: lr}' \
+    'sweep: [{name: lr, deck: bags.yaml, over: {train.learning_rate: [0.1, 0.2]}}]'
+expect 0 '' heterps jobs plan list.yaml --csv waits.csv
+starts() { awk -F , -v j="$1" '$1 == j { print $9 }' waits.csv; }
+ends() { awk -F , -v j="$1" '$1 == j { print $10 }' waits.csv; }
+equal "$(starts c)" "$(ends b)"
+equal "$(starts b)" "$(printf '%s\n' "$(ends lr-0.1)" "$(ends lr-0.2)" | sort -g | tail -n 1)"
+refuse 65 'tiresias.fifo knows no jobs that wait' plan list.yaml --policy tiresias.fifo
+
 echo '-- what is wrong is named'
 list p 'jobs: [{name: a, deck: bags.yaml}, {name: b, deck: bags.yaml, set: {train.step: 3}}]'
 refuse 65 "job 'b': its deck fails its check: .*unknown key 'step'" plan list.yaml

@@ -172,6 +172,7 @@ static struct hps_workload draw_jobs(struct hps_dl2_trainer *t, const struct hps
         e.job[i] = w->job[(int)(draw(t) * w->n)];
         e.job[i].arrive_s = at;
         e.job[i].deadline_s = INFINITY;
+        e.job[i].nafter = 0;
     }
     return e;
 }

@@ -173,21 +173,39 @@ static int by_units(const void *a, const void *b)
     return x->part[0].type - y->part[0].type;
 }
 
+/* Two types, so many units of the first with all numbers of the second; or, where `alike`, with the
+ * one that is as many doublings from its first. */
+static void try_pairs(struct found *f, const struct hps_profile *p, const struct choice *c,
+                      int step, bool alike, const struct hps_config_part_of *part)
+{
+    struct choice two = *c;
+
+    two.n = 2;
+    for (int b = c->type[0] + 1; b < p->T; b++) {
+        int at = 0;
+        if (part[b].type < 0) continue;
+        two.type[1] = b;
+        for (long long m = first_units(p, part[b].max); m > 0; m = next_units(m, part[b].max)) {
+            two.units[1] = m;
+            if (!alike || at == step) try(f, p, &two, part);
+            at++;
+        }
+    }
+}
+
 int hps_configs_of(struct hps_job_config **config, const struct hps_profile *p,
                    const struct hps_config_part_of *part)
 {
+    enum { FEW_TYPES = 6 };     /* all pairs of numbers are tried of so many */
     struct found f = { 0 };
 
     for (int a = 0; a < p->T; a++) {
+        int step = 0;
         if (part[a].type < 0) continue;
         for (long long k = first_units(p, part[a].max); k > 0; k = next_units(k, part[a].max)) {
-            try(&f, p, &(struct choice){ 1, { a }, { k } }, part);
-            for (int b = a + 1; b < p->T; b++) {
-                if (part[b].type < 0) continue;
-                for (long long m = first_units(p, part[b].max); m > 0;
-                     m = next_units(m, part[b].max))
-                    try(&f, p, &(struct choice){ 2, { a, b }, { k, m } }, part);
-            }
+            struct choice one = { 1, { a }, { k } };
+            try(&f, p, &one, part);
+            try_pairs(&f, p, &one, step++, p->T > FEW_TYPES, part);
         }
     }
     if (f.n > 0) qsort(f.config, (size_t)f.n, sizeof *f.config, by_units);

@@ -271,21 +271,32 @@ static enum hps_status fill(struct maker *m, int j, struct hps_pool_job *to)
     return never(job, why);
 }
 
+/* Those that it waits for and that have not ended before; number (list->n) is what a job of the
+ * list is in the workload, -1: it has ended. */
+static void fill_after(const struct hps_list_job *job, const int *number, struct hps_pool_job *to)
+{
+    to->after = hps_mem_new((size_t)job->nafter, sizeof *to->after);
+    for (int i = 0; i < job->nafter; i++)
+        if (number[job->after[i]] >= 0) to->after[to->nafter++] = number[job->after[i]];
+}
+
 static enum hps_status make(struct maker *m, struct hps_workload **w)
 {
     const struct hps_job_list *list = m->opt->list;
     enum hps_status st = HPS_OK;
-    int n = 0;
+    int n = 0, *number = hps_mem_new((size_t)list->n, sizeof *number);
 
     for (int j = 0; j < list->n; j++)
-        n += m->run[j].left > 0;
+        number[j] = m->run[j].left > 0 ? n++ : -1;
     if (n < list->n) HPS_SAY(HPS_INFO, "%d of %d jobs have ended before", list->n - n, list->n);
     *w = hps_workload_new(n);
-    for (int j = 0, at = 0; j < list->n && !st; j++) {
-        if (!(m->run[j].left > 0)) continue;
+    for (int j = 0; j < list->n && !st; j++) {
+        if (number[j] < 0) continue;
         st = find_configs(m, j);
-        if (!st) st = fill(m, j, &(*w)->job[at++]);
+        if (!st) st = fill(m, j, &(*w)->job[number[j]]);
+        if (!st) fill_after(&list->job[j], number, &(*w)->job[number[j]]);
     }
+    hps_mem_free(number);
     if (!st) hps_workload_sort(*w);
     return st;
 }

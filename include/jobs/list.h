@@ -4,10 +4,12 @@
 #define HPS_JOBS_LIST_H
 
 #include "base/deck.h"
+#include "jobs/policy_opt.h"
 
 struct hps_list_pool_opt {
     const char *name, *directory, *objective, *policy;  /* directory "": pools/NAME            */
-    double lease_seconds, horizon_seconds, rho_max;
+    double horizon_seconds;
+    struct hps_policy_opt policies;     /* not in the table below */
 };
 extern const struct hps_field hps_list_pool_fields[];
 
@@ -33,10 +35,11 @@ struct hps_job_list {
     struct hps_list_job *job;   /* (n) in the order of the deck, those of sweeps behind        */
 };
 
-/* Load and check all that does not need the jobs' own decks: names, `after` that names no job or
- * goes in a circle, a deadline before the arrival. HPS_INPUT, HPS_DECK, with one message that
- * begins with file, line and column. Local. */
-enum hps_status hps_job_list_load(struct hps_job_list **list, const char *path);
+/* Load, with settings (nset) "KEY=VALUE", and check all that does not need the jobs' own decks:
+ * names, `after` that names no job or goes in a circle, a deadline before the arrival. HPS_INPUT,
+ * HPS_DECK, with one message that begins with file, line and column. Local. */
+enum hps_status hps_job_list_load(struct hps_job_list **list, const char *path, int nset,
+                                  char *const *set);
 void hps_job_list_free(struct hps_job_list *list); /* NULL is fine */
 
 /* Does each job's deck pass its own check? A child checks it, `heterps train DECK --check`, with

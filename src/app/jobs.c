@@ -22,7 +22,7 @@
 struct request {
     const char *format, *cluster, *pool, *policy, *restart, *interference, *json, *gantt, *csv;
     bool migrate, blind;
-    struct hps_arg_list speeds;
+    struct hps_arg_list speeds, set;
 };
 
 /* What a simulation is made of. */
@@ -102,11 +102,27 @@ static enum hps_status find_policy(struct request *w, const struct made *m)
     return HPS_DECK;
 }
 
+/* Parameters of policies, where there is no list that has them. */
+static enum hps_status bind_sets(struct hps_policy_opt *opt, const struct request *w)
+{
+    static const char *const sections[] = { "pool", NULL };
+    static const char text[] = "pool: {}";
+    struct hps_deck *deck;
+    const struct hps_item *pool;
+    enum hps_status st = hps_deck_parse(&deck, "--set", text, strlen(text), w->set.n, w->set.item);
+
+    if (!st) st = hps_deck_sections(deck, sections);
+    if (!st) st = hps_deck_map(deck, "pool", &pool);
+    if (!st) st = hps_policy_opt_bind(opt, deck, pool, NULL);
+    hps_deck_free(deck);
+    return st;
+}
+
 static enum hps_status make_of_list(struct made *m, const struct request *w, const char *path,
                                     bool measure)
 {
     enum { RESTART_S = 4 };     /* what a stop and a start were measured to take, at most */
-    enum hps_status st = hps_job_list_load(&m->list, path);
+    enum hps_status st = hps_job_list_load(&m->list, path, w->set.n, w->set.item);
 
     if (!w->restart) m->restart_s = RESTART_S;
     if (!st && w->pool) st = hps_job_pool_parse(&m->pool, w->pool);
@@ -139,6 +155,8 @@ static enum hps_status make(struct made *m, struct request *w, const char *path,
         hps_mem_free(folder);
         if (w->restart) m->facts->restart_s = m->restart_s;
     }
+    if (!st && m->list) m->facts->opt = m->list->pool.policies;
+    if (!st && !m->list) st = bind_sets(&m->facts->opt, w);
     return st;
 }
 
@@ -221,6 +239,7 @@ static enum hps_status simulate(int argc, char **argv)
         { .name = "interference", .text = &w.interference }, { .name = "blind", .flag = &w.blind },
         { .name = "pool", .text = &w.pool },       { .name = "policy", .text = &w.policy },
         { .name = "restart", .text = &w.restart }, { .name = "json", .text = &w.json },
+        { .name = "set", .list = &w.set },
         { .name = "gantt", .text = &w.gantt },     { .name = "csv", .text = &w.csv },
         { 0 },
     };
@@ -232,6 +251,7 @@ static enum hps_status simulate(int argc, char **argv)
     if (!st) st = show(&m, &w);
     done(&m);
     hps_args_done(&w.speeds);
+    hps_args_done(&w.set);
     hps_args_done(&operand);
     return st;
 }
@@ -268,6 +288,7 @@ static enum hps_status plan(int argc, char **argv)
         { .name = "pool", .text = &w.pool },       { .name = "policy", .text = &w.policy },
         { .name = "restart", .text = &w.restart }, { .name = "json", .text = &w.json },
         { .name = "gantt", .text = &w.gantt },     { .name = "csv", .text = &w.csv },
+        { .name = "set", .list = &w.set },
         { 0 },
     };
     enum hps_status st = hps_args_parse(argc, argv, table, 1, 1, &operand);
@@ -286,6 +307,7 @@ static enum hps_status plan(int argc, char **argv)
     if (!st) st = make(&m, &w, operand.item[0], true);
     if (!st) st = show_plan(&m, &w);
     done(&m);
+    hps_args_done(&w.set);
     hps_args_done(&operand);
     return st;
 }

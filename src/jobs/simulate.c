@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/say.h"
 #include "jobs/after.h"
+#include "jobs/dl2.h"
 #include "jobs/split_impl.h"
 
 struct simulator {
@@ -47,6 +48,8 @@ static void enter(struct simulator *m, int number)
     m->place[m->view.n] = (struct hps_place_job){
         .model = hps_interference_model(m->s->beside, m->s->workload->job[number].model) };
     m->share[m->view.n] = 1;
+    m->view.job[m->view.n].config_s =
+        hps_mem_new((size_t)m->s->workload->job[number].nconfig, sizeof(double));
     m->number[m->view.n++] = number;
 }
 
@@ -98,6 +101,7 @@ static void work(struct simulator *m, int i, double until)
     const struct hps_job_config *c = &j->job->config[j->config];
     bool ends = end_of(m, i) <= until;
     j->ran_s += until - now;
+    j->config_s[j->config] += until - now;
     j->unit_s += (until - now) * hps_config_units(c);
     if (until > m->works_s[i]) j->left -= (until - fmax(m->works_s[i], now)) / seconds_of(m, i);
     if (ends) j->left = 0;
@@ -124,6 +128,7 @@ static void end_done(struct simulator *m)
             stop(m, i);
             m->out->job[m->number[i]].end_s = m->view.now_s;
             hps_mem_free(m->place[i].at.part);
+            hps_mem_free(m->view.job[i].config_s);
             nready += hps_after_ended(&m->after, m->number[i], m->ready + nready);
             continue;
         }
@@ -276,6 +281,8 @@ static enum hps_status by_decisions(const struct hps_simulation *s, struct hps_j
     hps_after_init(&m.after, s->workload);
     m.ready = hps_mem_new(n, sizeof *m.ready);
     enum hps_status st = run(&m);
+    for (int i = 0; i < m.view.n; i++)
+        hps_mem_free(m.view.job[i].config_s);
     hps_mem_free(m.ready);
     hps_after_done(&m.after);
     hps_mem_free(m.decision.config);
@@ -289,10 +296,25 @@ static enum hps_status by_decisions(const struct hps_simulation *s, struct hps_j
     return st;
 }
 
+/* A policy that learns does so before. */
+static enum hps_status by_learned(const struct hps_simulation *s, struct hps_job_outcomes *out)
+{
+    struct hps_policy_facts facts = *s->facts;
+    struct hps_simulation own = *s;
+    struct hps_dl2 *dl2 = NULL;
+
+    if (s->policy->learns && !facts.dl2)
+        facts.dl2 = dl2 = hps_dl2_learn(s->workload, s->pool, s->restart_s, s->facts);
+    own.facts = &facts;
+    enum hps_status st = by_decisions(&own, out);
+    hps_dl2_free(dl2);
+    return st;
+}
+
 static enum hps_status by_policy(const struct hps_simulation *s, struct hps_job_outcomes *out)
 {
     return s->policy->simulate ? s->policy->simulate(s->workload, s->pool, s->facts, out)
-                               : by_decisions(s, out);
+                               : by_learned(s, out);
 }
 
 /* What became of the jobs of one of the pools. */
@@ -361,6 +383,11 @@ enum hps_status hps_simulate(const struct hps_simulation *s, struct hps_job_outc
     *out = NULL;
     for (int i = 0; i < s->workload->n; i++)
         if (!fits(&s->workload->job[i], s->pool)) return HPS_DECK;
+    if (s->policy->needs_samples && s->facts->nsample == 0) {
+        HPS_SAY(HPS_ERROR, "policy %s needs a distribution of jobs that ran before",
+                s->policy->name);
+        return HPS_DECK;
+    }
     if (s->policy->simulate && hps_after_any(s->workload)) {
         HPS_SAY(HPS_ERROR, "policy %s knows no jobs that wait for others (`after`)",
                 s->policy->name);

@@ -87,7 +87,8 @@ static const char *refused(const char *text, bool pool)
 
     write_file(text);
     dup2(fileno(ears), STDERR_FILENO);
-    enum hps_status st = pool ? hps_job_pool_load(&p, path) : hps_job_list_load(&list, path);
+    enum hps_status st = pool ? hps_job_pool_load(&p, path)
+                              : hps_job_list_load(&list, path, 0, NULL);
     dup2(mouth, STDERR_FILENO);
     close(mouth);
     ssize_t n = pread(fileno(ears), heard, sizeof heard - 1, 0);
@@ -172,10 +173,10 @@ static void lists(void **state)
                "  - {name: lr, deck: c.yaml, set: {run.seed: 3}, after: a, early: median, "
                "early_steps: 50, over: {train.learning_rate: [0.01, 3e-2], data.batch: [64, 128, "
                "256]}}\n");
-    assert_int_equal(hps_job_list_load(&l, path), HPS_OK);
+    assert_int_equal(hps_job_list_load(&l, path, 0, NULL), HPS_OK);
     assert_int_equal(l->n, 8);
     assert_string_equal(l->pool.objective, "jct");
-    assert_true(l->pool.rho_max == 2 && l->pool.lease_seconds == 60);
+    assert_true(l->pool.policies.rho_max == 2 && isinf(l->pool.policies.lease_s));
     char *directory = hps_job_list_directory(l);
     assert_string_equal(directory, "pools/nightly");
     hps_mem_free(directory);

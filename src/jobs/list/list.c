@@ -19,12 +19,8 @@ const struct hps_field hps_list_pool_fields[] = {
                "deadlines kept, the unfairness of finish times"),
     HPS_FIELD(hps_list_pool_opt, policy, HPS_TEXT, "prices", 0, 0, "",
               "who gets which units, and when: one of heterps(1)"),
-    HPS_FIELD(hps_list_pool_opt, lease_seconds, HPS_REAL, "60", 0, LONGEST, "s",
-              "for which a job keeps its units at least"),
     HPS_FIELD(hps_list_pool_opt, horizon_seconds, HPS_REAL, "0", 0, LONGEST, "s",
               "that are planned ahead; 0: until all jobs have ended"),
-    HPS_FIELD(hps_list_pool_opt, rho_max, HPS_REAL, "3", 0, 1e6, "",
-              "the most that a job may take over its time alone on a fair share; 0: no cap"),
     { 0 }
 };
 
@@ -185,11 +181,15 @@ static enum hps_status bind_entries(struct hps_list_maker *m, const char *sectio
 
 static enum hps_status bind_pool(struct hps_job_list *list)
 {
+    static const char *const mine[] = { "name", "directory", "objective", "policy",
+                                        "horizon_seconds", NULL };
     const struct hps_item *item;
     struct hps_list_pool_opt *o = &list->pool;
     enum hps_status st = hps_deck_map(list->deck, "pool", &item);
 
-    if (!st) st = hps_deck_bind(list->deck, item, hps_list_pool_fields, NULL, NULL, o);
+    if (!st) st = hps_deck_bind(list->deck, item, hps_list_pool_fields, NULL,
+                               hps_policy_opt_keys(), o);
+    if (!st) st = hps_policy_opt_bind(&o->policies, list->deck, item, mine);
     if (!st && (!o->name[0] || o->name[0] == '.' || strchr(o->name, '/')))
         st = hps_deck_wrong(item, "name", "'%s' cannot name a directory in pools/", o->name);
     return st;
@@ -211,10 +211,11 @@ static enum hps_status bind_all(struct hps_job_list *list)
     return st;
 }
 
-enum hps_status hps_job_list_load(struct hps_job_list **list, const char *path)
+enum hps_status hps_job_list_load(struct hps_job_list **list, const char *path, int nset,
+                                  char *const *set)
 {
     struct hps_job_list *l = hps_mem_new(1, sizeof *l);
-    enum hps_status st = hps_deck_load(&l->deck, path, 0, NULL, MPI_COMM_NULL);
+    enum hps_status st = hps_deck_load(&l->deck, path, nset, set, MPI_COMM_NULL);
 
     if (!st) st = bind_all(l);
     *list = st ? NULL : l;
@@ -287,6 +288,7 @@ void hps_job_list_print_reference(enum hps_deck_form form)
     hps_out("%s", form == HPS_DECK_YAML ? yaml_head : man_head);
     hps_deck_print_section(form, "pool", NULL);
     hps_deck_print_table(form, false, hps_list_pool_fields);
+    hps_policy_opt_print(form);
     print_entries(form, "jobs", "  - {name: a, deck: inputs/census.yaml}\n", NULL);
     print_entries(form, "sweep", "  - {name: lr, deck: inputs/census.yaml, "
                   "over: {train.learning_rate: [0.01, 0.03, 0.1]}}\n", sweep_fields);

@@ -130,6 +130,7 @@ enum hps_status hps_policy_facts_load(struct hps_policy_facts **facts, const cha
 
     *facts = hps_mem_new(1, sizeof **facts);
     (*facts)->restart_s = NAN;
+    (*facts)->opt = hps_policy_opt_preset();
     if (!folder) return HPS_OK;
     char *path = hps_mem_print("%s/inputs/jobs/tiresias_services.csv", folder);
     st = load(*facts, path);

@@ -4,6 +4,8 @@
 #ifndef HPS_JOBS_JOB_POOL_H
 #define HPS_JOBS_JOB_POOL_H
 
+#include <stdbool.h>
+
 #include "base/deck.h"
 
 struct hps_job_type {
@@ -15,6 +17,8 @@ struct hps_job_type {
 /* Transparent; names are the pool's. */
 struct hps_job_pool {
     int T, nnode;
+    bool apart;                 /* types that no job connects are pools of their own: a job that
+                                   waits in one keeps none in another waiting */
     struct hps_job_type *type;  /* (T)                        */
     int *units;                 /* (nnode, T) of each node    */
     char **node;                /* (nnode) their names; NULL: they have none */

@@ -350,7 +350,7 @@ static struct hps_interference part_of(const struct hps_interference *x, const i
 static enum hps_status by_shares(const struct hps_simulation *s, struct hps_job_outcomes *out)
 {
     int *share_of = hps_mem_new((size_t)s->pool->T, sizeof *share_of);
-    int n = hps_split_count(s->workload, s->pool, share_of);
+    int n = s->pool->apart ? hps_split_count(s->workload, s->pool, share_of) : 1;
     enum hps_status st = HPS_OK;
 
     if (n == 1) st = by_policy(s, out);

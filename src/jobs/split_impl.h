@@ -1,5 +1,4 @@
-/* split_impl.h - a pool whose types no job connects is several pools: a job that waits in one of
- * them keeps none in another waiting. */
+/* split_impl.h - a pool whose types are apart (job_pool.h) as several pools. */
 #ifndef HPS_JOBS_SPLIT_IMPL_H
 #define HPS_JOBS_SPLIT_IMPL_H
 

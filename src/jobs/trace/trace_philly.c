@@ -127,6 +127,7 @@ static struct hps_job_pool *pool_of(const struct philly *p)
     size_t n = p->ncluster;
 
     pool->T = pool->nnode = (int)n;
+    pool->apart = true;
     pool->type = hps_mem_new(n, sizeof *pool->type);
     pool->units = hps_mem_new(n * n, sizeof *pool->units);
     for (size_t i = 0; i < n; i++) {

@@ -37,7 +37,7 @@ for policy in fifo backfill drf srtf las tiresias gittins optimus maxmin elastic
     [ "$(wc -l <got)" = 60 ] || fail "$policy: $(wc -l <got) jobs"
     grep -q 'null' out.json && fail "$policy left a job undone"
 done
-heterps jobs simulate "$trace" --pool 2x4 --policy all --set pool.dl2.tried=0 \
+heterps jobs simulate "$trace" --pool 2x4 --policy all --set pool.dl2.taught=9 --set pool.dl2.tried=0 \
     >out 2>err || fail "all ended with $?"
 grep -q '^srtf  *60  *519.867 ' out || fail 'all has not srtf'
 grep -q '^dl2  *60 ' out || { fail 'all has not dl2, or it left a job undone'; cat out; }

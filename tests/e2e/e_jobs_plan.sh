@@ -76,6 +76,8 @@ list p 'jobs: [{name: a, deck: bags.yaml}, {name: b, deck: bags.yaml, set: {trai
 refuse 65 "job 'b': its deck fails its check: .*unknown key 'step'" plan list.yaml
 list p 'jobs: [{name: a, deck: bags.yaml, set: {data.train: none.h5}}]'
 refuse 66 "job 'a': its deck fails its check: .*none.h5" plan list.yaml
+refuse 65 "tiresia" plan list.yaml --set pool.tiresia.queues=5
+refuse 65 "'quick' is none of the policies" plan list.yaml --set pool.policy=quick
 list p 'jobs: [{name: a, deck: none.yaml}]'
 refuse 66 "job 'a': its deck fails its check: none.yaml" plan list.yaml
 list p 'jobs: [{name: a, deck: bags.yaml, units: {min: 99}}]'

@@ -32,8 +32,11 @@ struct hps_dl2_trainer {
     bool taught;                /* by dominant resource fairness; else it tries         */
     uint64_t key, draws;
     double slot_s;
-    const struct hps_workload *jobs;    /* of the episode                               */
-    int arrived;
+    int nseen;                  /* jobs at the decision before, and what was left of them */
+    struct seen {
+        const struct hps_pool_job *job;
+        double left;
+    } seen[JOBS];
     size_t n, cap, before;      /* choices; so many are of the decision before          */
     struct choice *choice;
     double done, value, at_s;   /* of the decision before: work done, value, time       */
@@ -110,23 +113,26 @@ int hps_dl2_trainer_choose(struct hps_dl2_trainer *t, const struct hps_dl2_windo
 
 /* ---- one decision ---- */
 
-/* Work of all jobs of the episode that is done: those that left are. */
-static double work_done(struct hps_dl2_trainer *t, const struct hps_job_view *view)
+/* Work that was done since the decision before: those that are gone have done all of theirs. */
+static double work_since(struct hps_dl2_trainer *t, const struct hps_job_view *view)
 {
-    double left = 0;
+    double done = 0;
 
-    for (int i = 0; i < view->n; i++) {
-        int number = (int)(view->job[i].job - t->jobs->job);
-        t->arrived = number + 1 > t->arrived ? number + 1 : t->arrived;
-        left += view->job[i].left;
+    for (int k = 0; k < t->nseen; k++) {
+        done += t->seen[k].left;
+        for (int i = 0; i < view->n; i++)
+            if (view->job[i].job == t->seen[k].job) done -= view->job[i].left;
     }
-    return t->arrived - left;
+    t->nseen = view->n;
+    for (int i = 0; i < view->n; i++)
+        t->seen[i] = (struct seen){ view->job[i].job, view->job[i].left };
+    return done;
 }
 
 void hps_dl2_trainer_begin(struct hps_dl2_trainer *t, const struct hps_job_view *view)
 {
     t->before = t->n;
-    t->next_done = work_done(t, view);
+    t->next_done = t->done + work_since(t, view);
     t->next_s = view->now_s;
     t->next_value = 0;
 }
@@ -135,7 +141,7 @@ void hps_dl2_trainer_begin(struct hps_dl2_trainer *t, const struct hps_job_view 
  * say. */
 static void learn_before(struct hps_dl2_trainer *t)
 {
-    double fade = pow(DISCOUNT, (t->next_s - t->at_s) / t->slot_s);
+    double fade = pow(DISCOUNT, fmax(t->next_s - t->at_s, 0) / t->slot_s);
     double better = t->next_done - t->done + fade * t->next_value - t->value;
 
     t->squares = 0.99 * t->squares + better * better;
@@ -192,13 +198,15 @@ static void episode(struct hps_dl2_trainer *t, const struct hps_simulation *s)
     struct hps_simulation own = *s;
     struct hps_job_outcomes *o = NULL;
 
-    own.workload = t->jobs = &jobs;
-    t->arrived = 0;
+    own.workload = &jobs;
+    t->nseen = 0;
     t->done = t->value = t->at_s = 0;
     t->n = t->before = 0;
     if (hps_simulate(&own, &o) == HPS_OK) {     /* after the last decision all is done */
         t->before = t->n;
-        t->next_done = jobs.n;
+        t->next_done = t->done;
+        for (int k = 0; k < t->nseen; k++)
+            t->next_done += t->seen[k].left;
         t->next_value = 0;
         t->next_s = hps_outcomes_figures(o).makespan_s;
         learn_before(t);

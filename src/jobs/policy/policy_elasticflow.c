@@ -102,7 +102,8 @@ static double worth(const struct hps_job_growth *g, int job, int from, int to)
            (hps_job_growth_share(g, job, to) - hps_job_growth_share(g, job, from));
 }
 
-/* A running job keeps what it has, not its least share, where that is free and does as well. */
+/* A running job keeps what it has, not its least share, where that is free and does as well; one
+ * that was not admitted does until its lease is over. */
 static void keep(const struct flow *f, struct hps_job_room *room, struct hps_job_decision *d)
 {
     for (int k = 0; k < f->view->n; k++) {
@@ -111,6 +112,7 @@ static void keep(const struct flow *f, struct hps_job_room *room, struct hps_job
         const struct hps_job_config *has = hps_job_config_of(j, j->config);
         const struct hps_job_config *gets = hps_job_config_of(j, d->config[i]);
         if (!has || has == gets) continue;
+        if (j->note[0] <= 0 && j->since_s + f->lease_s <= f->view->now_s) continue;
         if (gets && has->seconds > gets->seconds) continue;
         if (gets) hps_job_room_give(room, gets);
         if (hps_job_room_take(room, has))
@@ -129,6 +131,14 @@ static void give_spare(const struct flow *f, struct hps_job_room *room, struct h
     keep(f, room, d);
     hps_job_grow(&(struct hps_job_growth){ worth, f->view, held }, room, d);
     hps_mem_free(held);
+}
+
+/* Is there a deadline to keep? Else all units are spare, and changes are settled as others' are. */
+static bool any_admitted(const struct hps_job_view *view)
+{
+    for (int i = 0; i < view->n; i++)
+        if (view->job[i].note[0] > 0) return true;
+    return false;
 }
 
 static void decide(struct hps_job_view *view, const struct hps_policy_facts *facts,
@@ -154,6 +164,7 @@ static void decide(struct hps_job_view *view, const struct hps_policy_facts *fac
             d->wake_s = fmin(d->wake_s, fmax(f.share[i].until_s, view->now_s + PAUSE));
     }
     give_spare(&f, &room, d);
+    if (!any_admitted(view)) hps_job_settle(view, &facts->opt, d);
     hps_job_room_done(&room);
     hps_mem_free(f.share);
     hps_mem_free(f.order);

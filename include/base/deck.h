@@ -85,6 +85,18 @@ const char *hps_item_text(const struct hps_item *item, const char *key);
 /* Was this key given in the deck (or by --set), or is it the default? */
 bool hps_item_has(const struct hps_item *item, const char *key);
 
+/* What is under an item: how many (0: no item, or a scalar), and the i-th of them, with its key in
+ * *key (NULL in a list; `key` may be NULL). Borrowed. */
+int hps_item_count(const struct hps_item *item);
+const struct hps_item *hps_item_at(const struct hps_item *item, int i, const char **key);
+/* What stands under `key`, whatever its shape; NULL: nothing. Borrowed. */
+const struct hps_item *hps_item_under(const struct hps_item *item, const char *key);
+/* Is it a list, a mapping, one value? */
+enum hps_item_shape { HPS_ITEM_IS_VALUE, HPS_ITEM_IS_LIST, HPS_ITEM_IS_MAP };
+enum hps_item_shape hps_item_shape(const struct hps_item *item);
+/* The item as one line of YAML, to free with hps_mem_free. */
+char *hps_item_yaml(const struct hps_item *item);
+
 /* Fill `into` from an item (NULL: all defaults) by up to two tables (`more` may be NULL); each ends
  * with { 0 }. `skip` (NULL-terminated, or NULL) names keys that the caller binds (inner
  * mappings). Numbers and truths may not stand in quotes. Unknown key, wrong type, out of bounds,

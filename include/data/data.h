@@ -173,6 +173,8 @@ long long hps_steps_batch(const struct hps_steps *s, long long step, long long *
 /* The same of the batch of worker w in it; of an empty one the position is that of the clock. */
 long long hps_steps_of_worker(const struct hps_steps *s, long long step, int w, long long *epoch,
                               long long *position);
+/* Examples of all batches together, those of every epoch counted anew. */
+double hps_steps_examples(const struct hps_steps *s);
 /* How many clocks of a worker are before that at `step`, where they began with an epoch. */
 long long hps_steps_clock(const struct hps_steps *s, long long step);
 /* The clock behind it. */

@@ -19,6 +19,7 @@ struct hps_job_state {
     double since_s;             /* when that began                                           */
     double ran_s, unit_s;       /* seconds in which it had units; times their number         */
     double note[2];             /* a policy's own; 0 at first                                */
+    double *config_s;           /* (nconfig) seconds in which it had each; NULL: not known   */
 };
 
 struct hps_job_view {
@@ -48,6 +49,19 @@ void hps_job_room_done(struct hps_job_room *room);
 bool hps_job_room_fits(const struct hps_job_room *room, const struct hps_job_config *c);
 /* Takes the units of a configuration; false: there are too few, and nothing was taken. */
 bool hps_job_room_take(struct hps_job_room *room, const struct hps_job_config *c);
+/* Would it? And the way back. */
+bool hps_job_room_fits(const struct hps_job_room *room, const struct hps_job_config *c);
+void hps_job_room_give(struct hps_job_room *room, const struct hps_job_config *c);
+
+/* The configuration of a job by its number; NULL for -1. Pure. */
+const struct hps_job_config *hps_job_config_of(const struct hps_job_state *j, int config);
+/* When a running job ends if it is left alone; INFINITY: it waits. Pure. */
+double hps_job_end_s(const struct hps_job_view *view, int i);
+/* The largest part that a configuration takes of any type of the pool: its dominant share. Pure. */
+double hps_job_share(const struct hps_job_pool *pool, const struct hps_job_config *c);
+/* The configuration with the least dominant share, of equal ones the fastest, of those that the
+ * whole pool can hold; -1: none is. Pure. */
+int hps_job_smallest(const struct hps_job_view *view, int i);
 
 /* Gives each job what it asked for, in this order (n indices of the view's jobs), while that fits;
  * `skip`: one that does not fit is left out, else it ends there. Pure. */

@@ -10,15 +10,24 @@
 #include "base/status.h"
 #include "jobs/decide.h"
 #include "jobs/outcome.h"
+#include "jobs/policy_opt.h"
 
-/* What policies learn from elsewhere. */
+struct hps_dl2;
+
+/* What policies learn from elsewhere, and their parameters. */
 struct hps_policy_facts {
     int nsample;
     const double *sample;       /* (nsample) unit-seconds of jobs that ran before, ascending */
+    double restart_s;           /* of authors' simulators that have one; NAN: theirs         */
+    struct hps_pollux_facts *pollux;    /* NULL: none                                        */
+    struct hps_policy_opt opt;
+    const struct hps_dl2 *dl2;  /* what dl2 learned (jobs/dl2.h); NULL: it has not       */
 };
 
 struct hps_policy {
     const char *name, *help;
+    bool needs_samples;         /* of facts: without them it decides nothing           */
+    bool learns;                /* facts->dl2 must be set; hps_simulate sees to it      */
     /* All units of the decision fit the pool at once. Pure. */
     void (*decide)(struct hps_job_view *view, const struct hps_policy_facts *facts,
                    struct hps_job_decision *d);

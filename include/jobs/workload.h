@@ -5,6 +5,8 @@
 #ifndef HPS_JOBS_WORKLOAD_H
 #define HPS_JOBS_WORKLOAD_H
 
+#include <stdbool.h>
+
 enum { HPS_CONFIG_TYPES = 4 };  /* types that one configuration spans at most */
 
 struct hps_config_part {
@@ -15,6 +17,7 @@ struct hps_job_config {
     int nparts;
     struct hps_config_part part[HPS_CONFIG_TYPES];  /* (nparts) of distinct types              */
     double seconds;             /* for all of the job's work, without starts                   */
+    double step_s;              /* for one step of it; 0: not known                            */
 };
 
 struct hps_pool_job {
@@ -24,6 +27,7 @@ struct hps_pool_job {
     double priority;            /* 1 is usual                                                  */
     int nconfig;
     struct hps_job_config *config;  /* (nconfig), at least one                                 */
+    int nafter, *after;         /* (nafter) jobs, by number, that must have ended before       */
     int asked;                  /* the one that its user asked for: policies that give a job
                                    what it asks for, and no other, give this                   */
 };
@@ -33,12 +37,15 @@ struct hps_workload {
     struct hps_pool_job *job;   /* (n) in the order of arrival, then of the list               */
 };
 
-/* n jobs without configurations, for a reader to fill; then they are put in order. */
+/* n jobs without configurations, for a reader to fill; then they are put in order, and `after` has
+ * their new numbers. */
 struct hps_workload *hps_workload_new(int n);
 void hps_workload_sort(struct hps_workload *w);
 void hps_workload_free(struct hps_workload *w); /* NULL is fine */
 
 /* Units of all types of a configuration. Pure. */
 int hps_config_units(const struct hps_job_config *c);
+/* Are they as many units of the same types, in the same order of types? Pure. */
+bool hps_config_same(const struct hps_job_config *a, const struct hps_job_config *b);
 
 #endif

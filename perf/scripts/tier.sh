@@ -7,25 +7,8 @@
 cd "$(dirname "$0")/../.." || exit 1
 . perf/scripts/lib.sh
 . perf/scripts/networks.sh
-<<<<<<< HEAD
-steps=${STEPS:-200} threads=${THREADS:-2} rounds=${ROUNDS:-1} passes=${PASSES:-1}
-directory=${DIRECTORY:-$HPS_TMP/rows}
-mkdir -p "$directory"
-
-# tiers KEY: the sum of a number over the tables of the report
-tiers() {
-    sed -n '/^ "tiers": \[/,/^ \]/p' runs/it/report.json |
-        awk -v key="\"$1\":" '$1 == key { sum += $2 } END { printf "%.6g\n", sum }'
-}
-
-# bytes_of SHARE: memory for that share of the rows, with the index
-bytes_of() {
-    awk -v s="$1" -v n="$rows" -v row="$row" 'BEGIN { printf "%.0f\n", n * (5 + s * (4 * row + 15)) }'
-}
-=======
 . perf/scripts/tiers.sh
-steps=${STEPS:-200} threads=${THREADS:-2} rounds=${ROUNDS:-1}
->>>>>>> w5-peers
+steps=${STEPS:-200} threads=${THREADS:-2} rounds=${ROUNDS:-1} passes=${PASSES:-1}
 
 # figure SHARE: its row; $all: examples/s with all in memory
 figure() {

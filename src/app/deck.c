@@ -1,10 +1,11 @@
-/* deck.c - the verb `deck`: prints the reference deck, also as a manual page; or a deck as it would
- * run, or its folders. */
+/* deck.c - the verb `deck`: prints the reference of decks or of lists of jobs, also as a manual
+ * page; or a deck as it would run, or its folders. */
 #include "app/args.h"
 #include "app/options.h"
 #include "app/verbs.h"
 #include "base/mem.h"
 #include "base/say.h"
+#include "jobs/list.h"
 
 static void print_folders(const struct hps_options *o)
 {
@@ -31,13 +32,22 @@ static enum hps_status show(char *path, const struct hps_arg_list *set, bool fol
     return st;
 }
 
+static void print_reference(bool jobs, enum hps_deck_form form)
+{
+    if (jobs)
+        hps_job_list_print_reference(form);
+    else
+        hps_options_print(form);
+}
+
 enum hps_status hps_app_deck(int argc, char **argv, MPI_Comm world)
 {
     struct hps_arg_list set = { 0 }, deck = { 0 };
-    bool folders = false, man = false;
+    bool folders = false, man = false, jobs = false;
     const struct hps_arg table[] = { { .name = "set", .list = &set },
                                      { .name = "folders", .flag = &folders },
                                      { .name = "man", .flag = &man },
+                                     { .name = "jobs", .flag = &jobs },
                                      { 0 } };
     enum hps_status st = hps_args_parse(argc, argv, table, 0, 1, &deck);
 
@@ -46,11 +56,11 @@ enum hps_status hps_app_deck(int argc, char **argv, MPI_Comm world)
         HPS_SAY(HPS_ERROR, "heterps deck: --%s wants a deck", folders ? "folders" : "set");
         st = HPS_USAGE;
     }
-    if (!st && deck.n > 0 && man) {
-        HPS_SAY(HPS_ERROR, "heterps deck: --man is of no deck");
+    if (!st && deck.n > 0 && (man || jobs)) {
+        HPS_SAY(HPS_ERROR, "heterps deck: --%s is of no deck", man ? "man" : "jobs");
         st = HPS_USAGE;
     }
-    if (!st && deck.n == 0) hps_options_print(man ? HPS_DECK_MAN : HPS_DECK_YAML);
+    if (!st && deck.n == 0) print_reference(jobs, man ? HPS_DECK_MAN : HPS_DECK_YAML);
     if (!st && deck.n > 0) st = show(deck.item[0], &set, folders);
     hps_args_done(&set);
     hps_args_done(&deck);

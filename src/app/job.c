@@ -169,13 +169,8 @@ static char *planning_text(const struct hps_job *j)
 
 static struct hps_measure_opt measure_opt(const struct hps_job *j, bool present)
 {
-    double examples = 0;
-    long long last = j->steps.total % j->steps.per_epoch, epoch, position;
-    examples = (double)(j->steps.total / j->steps.per_epoch) * (double)j->train->N;
-    if (last > 0) {
-        long long n = hps_steps_of_worker(&j->steps, last - 1, 0, &epoch, &position);
-        examples += (double)(position + n);
-    }
+    double examples = hps_steps_examples(&j->steps);
+
     return (struct hps_measure_opt){ .train = &j->o.train,
                                      .data = j->train,
                                      .batch = j->o.data.batch,

@@ -56,13 +56,14 @@ static const struct verb verbs[] = {
       NULL },
     { "plan", RANKS, true, hps_app_plan,
       "(DECK | --profile FILE) [--method NAME] [--seed N] [--set KEY=VALUE]... [--json FILE]"
-      " [--sbatch FILE] [--pareto FILE.svg]",
+      " [--sbatch FILE] [--pareto FILE.svg] [--keep-profile FILE]",
       "the plan for a deck or a profile, without training",
       "  --profile FILE      plan for this profile alone, of any pool\n"
       "  --method NAME       instead of the deck's schedule.method; all: side by side\n"
       "  --seed N            of the search\n"
       "  --sbatch FILE       write a job script that asks for the planned units\n"
-      "  --pareto FILE.svg   draw cost against throughput\n" JSON SET,
+      "  --pareto FILE.svg   draw cost against throughput\n"
+      "  --keep-profile FILE the profile of the deck, for --profile or schedule.profile\n" JSON SET,
       NULL },
     { "import", ALONE, true, hps_app_import,
       "FORMAT --output FILE.h5 [--test-output FILE.h5] [--append] [OPTION]... INPUT...",
@@ -75,18 +76,22 @@ static const struct verb verbs[] = {
            "  --trace FILE        the timeline, for chrome://tracing or ui.perfetto.dev\n",
       NULL },
     { "jobs", ALONE, false, hps_app_jobs,
-      "simulate TRACE --pool NODESxUNITS [--format NAME] [--policy NAME|all] [--restart S]"
-      " [--bound] [--json FILE]",
-      "many training jobs that share a pool: what policies make of them",
-      "  --pool NODESxUNITS  16x4: sixteen nodes of four units\n"
+      "simulate LIST|TRACE [--pool WHAT] [--format NAME] [--policy NAME|all] [--restart S]"
+      " [--bound] [--json FILE] | plan LIST [--pool WHAT] [--policy NAME] [--json FILE]",
+      "many training jobs that share a pool: what policies make of them; what to expect of a list",
+      "  --pool WHAT         16x4: sixteen nodes of four units; or the deck of a pool\n"
       "  --format NAME       of the trace, where its first line does not tell\n"
       "  --policy NAME       who gets which units; all: side by side\n"
-      "  --restart S         seconds that a job takes to start, each time (0)\n"
-      "  --bound             how good any schedule could be at most, and its proof\n" JSON,
+      "  --restart S         seconds that a job takes to start, each time (0; of a list 4)\n"
+      "  --bound             how good any schedule could be at most, and its proof\n"
+      "  --gantt FILE        a chart of when each job had which units: .svg, or a page: .html\n"
+      "  --csv FILE          the accounting: a line for each stretch of a job\n" JSON,
       NULL },
-    { "deck", ALONE, false, hps_app_deck, "[--man | DECK [--set KEY=VALUE]... [--folders]]",
+    { "deck", ALONE, false, hps_app_deck,
+      "[[--jobs] [--man] | DECK [--set KEY=VALUE]... [--folders]]",
       "the reference deck: every key, default, meaning; or a deck as it would run, or where",
-      "  --man               the reference as the manual page heterps-deck(5)\n" SET
+      "  --jobs              the reference of lists of jobs and of pools instead\n"
+      "  --man               the reference as a manual page: heterps-deck(5), heterps-jobs(5)\n" SET
       "  --folders           the run directory and that of its checkpoints, a line each\n",
       NULL },
     { NULL, ALONE, false, NULL, NULL, NULL, NULL, NULL },

@@ -21,7 +21,7 @@
 #include "step/wait_for.h"
 
 struct request {
-    const char *profile, *method, *seed, *json, *script, *pareto;
+    const char *profile, *method, *seed, *json, *script, *pareto, *keep;
     struct hps_arg_list set;
 };
 
@@ -52,6 +52,10 @@ static enum hps_status check_words(const struct request *w)
         HPS_SAY(HPS_ERROR, "heterps plan: --sbatch wants a deck: a profile cannot be trained");
         return HPS_USAGE;
     }
+    if (w->keep && (w->profile || wants_all(w))) {
+        HPS_SAY(HPS_ERROR, "heterps plan: --keep-profile is for a deck and one method");
+        return HPS_USAGE;
+    }
     return HPS_OK;
 }
 
@@ -62,6 +66,7 @@ static enum hps_status name_outputs(struct request *w, MPI_Comm world)
 
     if (!st) st = hps_outputs_add("pareto", &w->pareto, HPS_OUTPUT_NEW);
     if (!st) st = hps_outputs_add("json", &w->json, HPS_OUTPUT_ANY);
+    if (!st) st = hps_outputs_add("keep-profile", &w->keep, HPS_OUTPUT_NEW);
     return hps_agree(world, st);
 }
 
@@ -299,6 +304,7 @@ static enum hps_status from_deck(const struct request *w, const char *path, MPI_
         if (!st) st = show(w, job.plan, job.profile, &job.o.sched);
         if (!st && w->script && hps_rank() == 0)
             st = hps_plan_script(w->script, &job, path, s.n, s.item);
+        if (!st && w->keep && hps_rank() == 0) st = hps_profile_save(job.profile, w->keep);
         hps_barrier_sleeping(world);
         st = hps_agree(world, st);
     }
@@ -316,7 +322,8 @@ enum hps_status hps_app_plan(int argc, char **argv, MPI_Comm world)
         { .name = "profile", .text = &w.profile }, { .name = "method", .text = &w.method },
         { .name = "seed", .text = &w.seed },       { .name = "json", .text = &w.json },
         { .name = "set", .list = &w.set },         { .name = "sbatch", .text = &w.script },
-        { .name = "pareto", .text = &w.pareto },   { 0 },
+        { .name = "pareto", .text = &w.pareto },   { .name = "keep-profile", .text = &w.keep },
+        { 0 },
     };
     enum hps_status st = hps_args_parse(argc, argv, table, 0, 1, &operand);
 

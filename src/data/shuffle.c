@@ -233,6 +233,18 @@ long long hps_steps_of_worker(const struct hps_steps *s, long long step, int w, 
     return 0;
 }
 
+double hps_steps_examples(const struct hps_steps *s)
+{
+    long long last = s->total % s->per_epoch, epoch, position;
+    double examples = (double)(s->total / s->per_epoch) * (double)s->N;
+
+    if (last > 0) {
+        long long n = hps_steps_of_worker(s, last - 1, 0, &epoch, &position);
+        examples += (double)(position + n);
+    }
+    return examples;
+}
+
 long long hps_steps_clock(const struct hps_steps *s, long long step)
 {
     long long epoch = step / s->per_epoch, whole = (s->per_epoch + s->W - 1) / s->W;

@@ -1,5 +1,6 @@
 #include "jobs/decide.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,12 @@ bool hps_job_room_fits(const struct hps_job_room *room, const struct hps_job_con
     return true;
 }
 
+void hps_job_room_give(struct hps_job_room *room, const struct hps_job_config *c)
+{
+    for (int i = 0; i < c->nparts; i++)
+        room->units[c->part[i].type] += c->part[i].units;
+}
+
 bool hps_job_room_take(struct hps_job_room *room, const struct hps_job_config *c)
 {
     if (!hps_job_room_fits(room, c)) return false;
@@ -33,6 +40,49 @@ bool hps_job_room_take(struct hps_job_room *room, const struct hps_job_config *c
         room->units[c->part[i].type] -= c->part[i].units;
     return true;
 }
+
+/* ---- one job ---- */
+
+const struct hps_job_config *hps_job_config_of(const struct hps_job_state *j, int config)
+{
+    return config < 0 ? NULL : &j->job->config[config];
+}
+
+double hps_job_end_s(const struct hps_job_view *view, int i)
+{
+    const struct hps_job_state *j = &view->job[i];
+
+    if (j->config < 0) return INFINITY;
+    return fmax(view->now_s, j->since_s + view->restart_s) +
+           j->left * j->job->config[j->config].seconds;
+}
+
+double hps_job_share(const struct hps_job_pool *pool, const struct hps_job_config *c)
+{
+    double share = 0;
+
+    for (int i = 0; i < c->nparts; i++)
+        share = fmax(share, (double)c->part[i].units / pool->type[c->part[i].type].units);
+    return share;
+}
+
+int hps_job_smallest(const struct hps_job_view *view, int i)
+{
+    const struct hps_pool_job *job = view->job[i].job;
+    double least = INFINITY;
+    int best = -1;
+
+    for (int c = 0; c < job->nconfig; c++) {
+        double share = hps_job_share(view->pool, &job->config[c]);
+        if (share > 1 || share > least) continue;
+        if (share == least && job->config[c].seconds >= job->config[best].seconds) continue;
+        least = share;
+        best = c;
+    }
+    return best;
+}
+
+/* ---- all jobs ---- */
 
 void hps_job_give_asked(const struct hps_job_view *view, const int *order, bool skip,
                         struct hps_job_decision *d)

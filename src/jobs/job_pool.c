@@ -1,6 +1,7 @@
 #include "jobs/job_pool.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/say.h"
@@ -36,9 +37,10 @@ static int number(const char **text, int max)
 enum hps_status hps_job_pool_parse(struct hps_job_pool **pool, const char *text)
 {
     const char *at = text;
-    int nodes = number(&at, NODES), units = 0;
 
     *pool = NULL;
+    if (text[strspn(text, "0123456789x")]) return hps_job_pool_load(pool, text);
+    int nodes = number(&at, NODES), units = 0;
     if (nodes > 0 && *at == 'x') {
         at++;
         units = number(&at, UNITS);
@@ -56,6 +58,9 @@ void hps_job_pool_free(struct hps_job_pool *pool)
     if (!pool) return;
     for (int t = 0; t < pool->T; t++)
         hps_mem_free(pool->type[t].name);
+    for (int i = 0; pool->node && i < pool->nnode; i++)
+        hps_mem_free(pool->node[i]);
+    hps_mem_free(pool->node);
     hps_mem_free(pool->type);
     hps_mem_free(pool->units);
     hps_mem_free(pool);
@@ -68,4 +73,11 @@ int hps_job_pool_units(const struct hps_job_pool *pool)
     for (int t = 0; t < pool->T; t++)
         n += pool->type[t].units;
     return n;
+}
+
+int hps_job_pool_find(const struct hps_job_pool *pool, const char *type)
+{
+    for (int t = 0; t < pool->T; t++)
+        if (strcmp(pool->type[t].name, type) == 0) return t;
+    return -1;
 }

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "base/mem.h"
+#include "base/page.h"
 #include "base/sort.h"
 
 struct hps_job_outcomes *hps_outcomes_new(const char *policy, const struct hps_workload *w,
@@ -23,6 +24,8 @@ struct hps_job_outcomes *hps_outcomes_new(const char *policy, const struct hps_w
 void hps_outcomes_free(struct hps_job_outcomes *o)
 {
     if (!o) return;
+    for (size_t i = 0; i < o->nspan; i++)
+        hps_mem_free(o->span[i].at.part);
     hps_mem_free(o->job);
     hps_mem_free(o->span);
     hps_mem_free(o);
@@ -34,10 +37,27 @@ void hps_outcomes_span(struct hps_job_outcomes *o, int job, int config, double b
     const struct hps_job_config *c = &o->workload->job[job].config[config];
 
     hps_mem_grow(&o->span, &o->span_cap, o->nspan + 1, sizeof *o->span);
-    o->span[o->nspan++] = (struct hps_job_span){ job, config, begin_s, end_s };
+    o->span[o->nspan++] = (struct hps_job_span){ job, config, begin_s, end_s, { 0 } };
+    o->job[job].usd += (end_s - begin_s) / 3600 * hps_outcomes_usd_hour(o, c);
+}
+
+double hps_outcomes_usd_hour(const struct hps_job_outcomes *o, const struct hps_job_config *c)
+{
+    double usd = 0;
+
     for (int i = 0; i < c->nparts; i++)
-        o->job[job].usd += (end_s - begin_s) / 3600 * c->part[i].units *
-                           o->pool->type[c->part[i].type].usd_hour;
+        usd += c->part[i].units * o->pool->type[c->part[i].type].usd_hour;
+    return usd;
+}
+
+char *hps_outcomes_units(const struct hps_job_outcomes *o, const struct hps_job_config *c)
+{
+    struct hps_page text = { 0 };
+
+    for (int k = 0; k < c->nparts; k++)
+        hps_page_add(&text, "%s%d %s", k > 0 ? " + " : "", c->part[k].units,
+                     o->pool->type[c->part[k].type].name);
+    return text.at;
 }
 
 /* ---- figures ---- */
@@ -124,6 +144,7 @@ struct hps_job_figures hps_outcomes_figures(const struct hps_job_outcomes *o)
         f.deadlines += isfinite(job->deadline_s);
         f.usd += x->usd;
         f.resizes += x->resized;
+        f.moves += x->moved;
         f.lost_to_resizes_s += x->restart_s;
         if (!isfinite(x->end_s)) continue;
         double rho = rho_of(o, &crowd, i);

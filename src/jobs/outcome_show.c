@@ -3,7 +3,6 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/page.h"
 #include "base/say.h"
 #include "jobs/outcome.h"
 
@@ -17,13 +16,10 @@ static json_t **seconds_by_config(const struct hps_job_outcomes *o)
     for (size_t i = 0; i < o->nspan; i++) {
         const struct hps_job_span *s = &o->span[i];
         const struct hps_job_config *c = &o->workload->job[s->job].config[s->config];
-        struct hps_page key = { 0 };
-        for (int k = 0; k < c->nparts; k++)
-            hps_page_add(&key, "%s%d %s", k > 0 ? " + " : "", c->part[k].units,
-                         o->pool->type[c->part[k].type].name);
-        double before = json_number_value(json_object_get(by[s->job], key.at));
-        json_object_set_new(by[s->job], key.at, json_real(before + s->end_s - s->begin_s));
-        hps_mem_free(key.at);
+        char *key = hps_outcomes_units(o, c);
+        double before = json_number_value(json_object_get(by[s->job], key));
+        json_object_set_new(by[s->job], key, json_real(before + s->end_s - s->begin_s));
+        hps_mem_free(key);
     }
     return by;
 }
@@ -42,6 +38,7 @@ static json_t *jobs_tree(const struct hps_job_outcomes *o)
         json_object_set_new(one, "seconds", seconds[j]);
         json_object_set_new(one, "preempted", json_integer(x->preempted));
         json_object_set_new(one, "resizes", json_integer(x->resized));
+        json_object_set_new(one, "moves", json_integer(x->moved));
         json_object_set_new(one, "usd", hps_json_real(x->usd));
         json_array_append_new(jobs, one);
     }
@@ -68,6 +65,7 @@ json_t *hps_outcomes_tree(const struct hps_job_outcomes *o)
     json_object_set_new(tree, "rho_max", hps_json_real(f.rho_max));
     json_object_set_new(tree, "jain", hps_json_real(f.jain));
     json_object_set_new(tree, "resizes", json_integer(f.resizes));
+    json_object_set_new(tree, "moves", json_integer(f.moves));
     json_object_set_new(tree, "lost_to_resizes_s", hps_json_real(f.lost_to_resizes_s));
     return tree;
 }

@@ -3,19 +3,24 @@
 #include <string.h>
 
 /* Each in a file of its own. */
-extern const struct hps_policy hps_policy_fifo, hps_policy_srtf, hps_policy_las,
-    hps_policy_prices;
+extern const struct hps_policy hps_policy_fifo, hps_policy_backfill, hps_policy_drf,
+    hps_policy_srtf, hps_policy_las, hps_policy_tiresias, hps_policy_gittins, hps_policy_optimus,
+    hps_policy_maxmin, hps_policy_elasticflow, hps_policy_hesrpt,
+    hps_policy_dl2, hps_policy_prices;
 /* Those of the authors' own simulators. */
 extern const struct hps_policy hps_tiresias_fifo, hps_tiresias_fjf, hps_tiresias_lpjf,
     hps_tiresias_sjf, hps_tiresias_shortest, hps_tiresias_shortest_gpu, hps_tiresias_dlas,
-    hps_tiresias_dlas_gpu, hps_tiresias_dlas_gpu_1, hps_tiresias_dlas_gpu_gittins;
+    hps_tiresias_dlas_gpu, hps_tiresias_dlas_gpu_1, hps_tiresias_dlas_gpu_gittins,
+    hps_pollux_tiresias, hps_pollux_optimus;
 
 static const struct hps_policy *const all[] = {
-    &hps_policy_fifo, &hps_policy_srtf, &hps_policy_las, &hps_policy_prices,
+    &hps_policy_prices, &hps_policy_fifo, &hps_policy_backfill, &hps_policy_drf, &hps_policy_srtf,
+    &hps_policy_las, &hps_policy_tiresias, &hps_policy_gittins, &hps_policy_optimus,
+    &hps_policy_maxmin, &hps_policy_dl2, &hps_policy_elasticflow, &hps_policy_hesrpt,
     &hps_tiresias_fifo, &hps_tiresias_fjf,
     &hps_tiresias_sjf, &hps_tiresias_lpjf, &hps_tiresias_shortest, &hps_tiresias_shortest_gpu,
     &hps_tiresias_dlas, &hps_tiresias_dlas_gpu, &hps_tiresias_dlas_gpu_1,
-    &hps_tiresias_dlas_gpu_gittins,
+    &hps_tiresias_dlas_gpu_gittins, &hps_pollux_tiresias, &hps_pollux_optimus,
 };
 
 enum { N = sizeof all / sizeof *all, WORDS = 1024 };

@@ -25,6 +25,7 @@ void hps_workload_free(struct hps_workload *w)
         hps_mem_free(w->job[i].name);
         hps_mem_free(w->job[i].model);
         hps_mem_free(w->job[i].config);
+        hps_mem_free(w->job[i].after);
     }
     hps_mem_free(w->job);
     hps_mem_free(w);
@@ -47,12 +48,19 @@ static int earlier(const void *a, const void *b)
 void hps_workload_sort(struct hps_workload *w)
 {
     struct placed *p = hps_mem_new((size_t)w->n, sizeof *p);
+    int *now = hps_mem_new((size_t)w->n, sizeof *now);
 
     for (int i = 0; i < w->n; i++)
         p[i] = (struct placed){ w->job[i], i };
     qsort(p, (size_t)w->n, sizeof *p, earlier);
-    for (int i = 0; i < w->n; i++)
+    for (int i = 0; i < w->n; i++) {
         w->job[i] = p[i].job;
+        now[p[i].at] = i;
+    }
+    for (int i = 0; i < w->n; i++)
+        for (int k = 0; k < w->job[i].nafter; k++)
+            w->job[i].after[k] = now[w->job[i].after[k]];
+    hps_mem_free(now);
     hps_mem_free(p);
 }
 
@@ -63,4 +71,13 @@ int hps_config_units(const struct hps_job_config *c)
     for (int i = 0; i < c->nparts; i++)
         n += c->part[i].units;
     return n;
+}
+
+bool hps_config_same(const struct hps_job_config *a, const struct hps_job_config *b)
+{
+    bool same = a->nparts == b->nparts;
+
+    for (int i = 0; i < a->nparts && same; i++)
+        same = a->part[i].type == b->part[i].type && a->part[i].units == b->part[i].units;
+    return same;
 }

@@ -32,13 +32,22 @@ for policy in $(cut -d , -f 2 "$srcdir/tests/e2e/e_jobs_tiresias.csv" | sort -u)
     }
 done
 
-for policy in fifo srtf las; do
+for policy in fifo backfill drf srtf las tiresias gittins optimus maxmin elasticflow hesrpt; do
     simulate $policy >got
     [ "$(wc -l <got)" = 60 ] || fail "$policy: $(wc -l <got) jobs"
     grep -q 'null' out.json && fail "$policy left a job undone"
 done
-heterps jobs simulate "$trace" --pool 2x4 --policy all >out 2>err || fail "all ended with $?"
+heterps jobs simulate "$trace" --pool 2x4 --policy all --set pool.dl2.taught=9 \
+    --set pool.dl2.tried=0 >out 2>err || fail "all ended with $?"
 grep -q '^srtf  *60  *519.867 ' out || fail 'all has not srtf'
+grep -q '^dl2  *60 ' out || { fail 'all has not dl2, or it left a job undone'; cat out; }
+
+# parameters are heard
+heterps jobs simulate "$trace" --pool 2x4 --policy tiresias \
+    --set 'pool.tiresias.queues=[100, 500]' >out || fail "--set ended with $?"
+grep -q '^tiresias  *60  *716.217 ' out || { fail 'other queues are not heard'; cat out; }
+heterps jobs simulate "$trace" --pool 2x4 --policy backfill --set pool.backfill.kind=conservative \
+    >out || fail "conservative ended with $?"
 
 # The proof of a bound convinces a program that shares no source; 100 changed ones do not.
 if command -v python3 >/dev/null; then
@@ -71,12 +80,16 @@ refuse() {
     expect "$hps_code" "$hps_pattern" heterps jobs "$@"
     [ "$(grep -c 'error: ' err)" -eq 1 ] || { fail 'not one error'; cat err; }
 }
-refuse 64 'wants `simulate`' simulat
+refuse 64 'wants `simulate` or `plan`' simulat
 refuse 64 '--pool NODESxUNITS is wanted' simulate "$trace"
 refuse 64 '--pool 2x is no pool' simulate "$trace" --pool 2x
 refuse 64 "'fast' is none of the policies" simulate "$trace" --pool 2x4 --policy fast
 refuse 64 'no number of seconds' simulate "$trace" --pool 2x4 --restart -1
 refuse 64 'is none of tiresias' simulate "$trace" --pool 2x4 --format slurm
+refuse 65 "unknown key 'queue', did you mean 'queues'" simulate "$trace" --pool 2x4 \
+    --set pool.tiresias.queue=1
+refuse 65 "'5' is no service above 10" simulate "$trace" --pool 2x4 \
+    --set 'pool.tiresias.queues=[10, 5]'
 refuse 66 'nosuch.csv' simulate nosuch.csv --pool 2x4
 refuse 65 "job '1' can never run: the pool has 4 units, it needs 8" \
     simulate "$trace" --pool 1x4

@@ -11,7 +11,7 @@ BEGIN {
     n = split("base/deck base/file base/h5 base/sort hw/cpu hw/cuda hw/node hw/perf data/import " \
               "net/layer plan/exact plan/search plan/learn ps/request ps/tier ps/exchange " \
               "train/ckpt train/report app/info jobs/trace jobs/policy jobs/price " \
-              "jobs/authors", f, " ")
+              "jobs/authors jobs/list jobs/show jobs/speed", f, " ")
     for (i = 1; i <= n; i++)
         wing[f[i]]
     n = split("ps/ps.h ps/clock.h ps/cyclic.h ps/dense.h ps/snapshot.h ps/tier_sample.h " \

@@ -181,6 +181,8 @@ static struct hps_workload *draw_workload(struct draw *d, int n)
 
 static void no_schedule_is_below_the_bound(void **state)
 {
+    struct hps_policy_facts facts = { .opt = hps_policy_opt_preset() };
+
     (void)state;
     for (uint64_t k = 0; k < CASES / 3; k++) {
         struct draw d = { hps_rng_sub(2, k), 0 };
@@ -189,9 +191,10 @@ static void no_schedule_is_below_the_bound(void **state)
         double restart_s = k % 3;
         struct hps_job_bound *b = hps_bound_find(w, pool, restart_s, 0.01);
         for (int i = 0; hps_policy_at(i); i++) {
-            struct hps_simulation s = { w, pool, hps_policy_at(i), NULL, restart_s };
+            struct hps_simulation s = { .workload = w, .pool = pool, .policy = hps_policy_at(i),
+                                        .facts = &facts, .restart_s = restart_s };
             struct hps_job_outcomes *o;
-            if (!s.policy->decide) continue;
+            if (!s.policy->decide || s.policy->learns || s.policy->needs_samples) continue;
             assert_int_equal(hps_simulate(&s, &o), HPS_OK);
             assert_int_equal(hps_outcomes_figures(o).ended, w->n);
             assert_true(b->mean_jct_s <= hps_outcomes_figures(o).mean_jct_s * (1 + 1e-9));
@@ -218,8 +221,10 @@ static void one_job_is_bounded_exactly(void **state)
     w->job[0].arrive_s = 7;
     w->job[0].nconfig = 2;
     w->job[0].config = hps_mem_new(2, sizeof *w->job[0].config);
-    w->job[0].config[0] = (struct hps_job_config){ 1, { { 0, 1 } }, 40 };
-    w->job[0].config[1] = (struct hps_job_config){ 1, { { 0, 4 } }, 15 };
+    w->job[0].config[0] = (struct hps_job_config){ .nparts = 1, .part = { { 0, 1 } },
+                                                     .seconds = 40 };
+    w->job[0].config[1] = (struct hps_job_config){ .nparts = 1, .part = { { 0, 4 } },
+                                                     .seconds = 15 };
     struct hps_job_bound *b = hps_bound_find(w, pool, 5, 0.2);
     assert_true(fabs(b->mean_jct_s - 20) < 0.01);
     hps_bound_free(b);

@@ -403,3 +403,30 @@ bool hps_item_has(const struct hps_item *item, const char *key)
 {
     return item && hps_tree_find(item, key);
 }
+
+int hps_item_count(const struct hps_item *item)
+{
+    return item ? item->n : 0;
+}
+
+const struct hps_item *hps_item_at(const struct hps_item *item, int i, const char **key)
+{
+    const struct hps_item *at = item->first;
+
+    while (i-- > 0)
+        at = at->next;
+    if (key) *key = at->key;
+    return at;
+}
+
+const struct hps_item *hps_item_under(const struct hps_item *item, const char *key)
+{
+    return item ? hps_tree_find(item, key) : NULL;
+}
+
+enum hps_item_shape hps_item_shape(const struct hps_item *item)
+{
+    return item->kind == HPS_ITEM_LIST ? HPS_ITEM_IS_LIST
+           : item->kind == HPS_ITEM_MAP ? HPS_ITEM_IS_MAP
+                                        : HPS_ITEM_IS_VALUE;
+}

@@ -109,6 +109,15 @@ static void add_flow(struct text *t, const struct hps_item *item)
     add(t, item->kind == HPS_ITEM_MAP ? "}" : "]");
 }
 
+char *hps_item_yaml(const struct hps_item *item)
+{
+    struct text t = { 0 };
+
+    add(&t, "");
+    add_flow(&t, item);
+    return t.s;
+}
+
 /* A section: a line for each key or entry, in one line what is inside them. */
 static void add_section(struct text *t, const struct hps_item *section)
 {

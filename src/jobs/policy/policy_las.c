@@ -1,24 +1,19 @@
 /* policy_las.c - the job that had the least unit-seconds so far first, in what it asked for. Looked
- * at again every QUANTUM seconds while others wait. */
-#include <math.h>
-
+ * at again every quantum_seconds while others wait. */
 #include "base/mem.h"
 #include "jobs/policy.h"
-
-#define QUANTUM 360.0
 
 static void decide(struct hps_job_view *view, const struct hps_policy_facts *facts,
                    struct hps_job_decision *d)
 {
     double *key = hps_mem_new((size_t)view->n, sizeof *key);
 
-    (void)facts;
     for (int i = 0; i < view->n; i++)
         key[i] = view->job[i].unit_s / view->job[i].job->priority;
     int *order = hps_job_order(view, key);
     hps_job_give_asked(view, order, true, d);
     for (int i = 0; i < view->n; i++)
-        if (d->config[i] < 0) d->wake_s = view->now_s + QUANTUM;
+        if (d->config[i] < 0) d->wake_s = view->now_s + facts->opt.quantum_s;
     hps_mem_free(order);
     hps_mem_free(key);
 }

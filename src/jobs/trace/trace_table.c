@@ -34,25 +34,50 @@ static enum hps_status add(struct hps_trace_table *t, struct hps_record *r, char
     return HPS_OK;
 }
 
-enum hps_status hps_trace_table_load(struct hps_trace_table *t, const char *path)
+static enum hps_status read_rows(struct hps_trace_table *t, const char *path, char delimiter)
 {
     struct hps_record r;
     struct hps_text text;
     char *line = NULL;
     bool whole;
-
-    *t = (struct hps_trace_table){ .path = path };
     enum hps_status st = hps_text_open(&text, path);
+
     if (st) return st;
-    hps_record_init(&r, ',');
+    hps_record_init(&r, delimiter);
     while (!(st = hps_record_next(&r, &text, &line, &whole)) && line) {
         st = add(t, &r, line, text.line);
         if (st) break;
     }
     hps_record_done(&r);
     hps_text_close(&text);
+    return st;
+}
+
+enum hps_status hps_trace_table_load(struct hps_trace_table *t, const char *path)
+{
+    *t = (struct hps_trace_table){ .path = path };
+    enum hps_status st = read_rows(t, path, ',');
     if (!st && t->nrow == 0) {
         HPS_SAY(HPS_ERROR, "%s: has no lines behind its first", path);
+        st = HPS_DECK;
+    }
+    if (st) hps_trace_table_done(t);
+    return st;
+}
+
+enum hps_status hps_trace_table_load_bare(struct hps_trace_table *t, const char *path,
+                                          const char *const *names, char delimiter)
+{
+    *t = (struct hps_trace_table){ .path = path };
+    while (names[t->ncolumn])
+        t->ncolumn++;
+    hps_mem_grow(&t->cell, &t->cap, (size_t)t->ncolumn, sizeof(char *));
+    hps_mem_grow(&t->line, &t->line_cap, 1, sizeof *t->line);
+    for (int i = 0; i < t->ncolumn; i++)
+        t->cell[i] = hps_mem_text(names[i]);
+    enum hps_status st = read_rows(t, path, delimiter);
+    if (!st && t->nrow == 0) {
+        HPS_SAY(HPS_ERROR, "%s: is empty", path);
         st = HPS_DECK;
     }
     if (st) hps_trace_table_done(t);

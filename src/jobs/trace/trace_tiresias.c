@@ -7,13 +7,15 @@
 
 static const char *const columns[] = { "job_id", "num_gpu", "submit_time", "duration", NULL };
 
-static enum hps_status one(struct hps_pool_job *job, const struct hps_trace_table *t, int row)
+static enum hps_status one(struct hps_pool_job *job, const struct hps_trace_table *t, int row,
+                           const void *context)
 {
     double gpus = 0, submit = 0, seconds = 0;
     enum hps_status st = hps_trace_whole(t, row, "num_gpu", 1, 1e6, &gpus);
 
     if (!st) st = hps_trace_whole(t, row, "submit_time", 0, 1e12, &submit);
     if (!st) st = hps_trace_real(t, row, "duration", 0, 1e12, &seconds);
+    (void)context;
     if (st) return st;
     int model = hps_trace_column(t, "model_name");
     job->name = hps_mem_text(hps_trace_cell(t, row, hps_trace_column(t, "job_id")));
@@ -29,16 +31,9 @@ static enum hps_status one(struct hps_pool_job *job, const struct hps_trace_tabl
 static enum hps_status read_jobs(struct hps_workload **w, const struct hps_trace_table *t,
                                  const struct hps_trace_opt *opt)
 {
-    enum hps_status st = HPS_OK;
-
     (void)opt;
-    *w = hps_workload_new(t->nrow);
-    for (int i = 0; i < t->nrow && !st; i++)
-        st = one(&(*w)->job[i], t, i);
-    if (!st) return HPS_OK;
-    hps_workload_free(*w);
-    *w = NULL;
-    return st;
+    return hps_trace_each(w, t, one, NULL);
 }
 
-const struct hps_trace_format hps_trace_tiresias = { "tiresias", columns, read_jobs };
+const struct hps_trace_format hps_trace_tiresias = { .name = "tiresias", .columns = columns,
+                                                     .read = read_jobs };

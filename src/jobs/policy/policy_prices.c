@@ -25,8 +25,8 @@ enum { MANY = 200 };            /* rigid jobs, for which there are no prices */
 #define GROWTH 1.16
 #define LEAD 0.3
 #define SMOOTH 0.05
-/* Of the pool, what is left to the jobs of now as later ones come; how fast they do. */
-#define LEFT_AT_LAST 0.6
+/* Of the pool, what jobs will want that are still to come; how fast they do. */
+#define LATER 0.4
 #define COME_S 1000.0
 /* A decision lasts this long at most, on average. */
 #define LASTS_S 300.0
@@ -42,14 +42,25 @@ static struct hps_prices *grid(int T, int n)
     return hps_prices_new(T, n, edge);
 }
 
-static double *units_of(const struct hps_prices *p, const struct hps_job_pool *pool)
+/* The part of the pool that later jobs will want in the end: the less, the longer none has come. */
+static double part_of_later(const struct hps_job_view *view)
+{
+    double last = 0;
+
+    for (int j = 0; j < view->n; j++)
+        last = fmax(last, view->job[j].job->arrive_s);
+    return LATER * exp(-(view->now_s - last) / COME_S);
+}
+
+static double *units_of(const struct hps_prices *p, const struct hps_job_view *view)
 {
     double *units = hps_mem_new((size_t)p->I * (size_t)p->T, sizeof *units);
+    double later = part_of_later(view);
 
     for (int i = 0; i < p->I; i++)
         for (int t = 0; t < p->T; t++)
-            units[i * p->T + t] = pool->type[t].units *
-                (LEFT_AT_LAST + (1 - LEFT_AT_LAST) * exp(-p->edge[i] / COME_S));
+            units[i * p->T + t] = view->pool->type[t].units *
+                                  (1 - later * (1 - exp(-p->edge[i] / COME_S)));
     return units;
 }
 
@@ -78,7 +89,7 @@ static double *worths(const struct hps_job_view *view, double *now)
 {
     int n = view->n, intervals = n > 1000 ? INTERVALS / 4 : INTERVALS;
     struct hps_prices *p = grid(view->pool->T, intervals);
-    double *mu = hps_mem_new((size_t)n, sizeof *mu), *units = units_of(p, view->pool);
+    double *mu = hps_mem_new((size_t)n, sizeof *mu), *units = units_of(p, view);
     struct hps_price_market m = { n, hps_mem_new((size_t)n, sizeof *m.job), units };
 
     for (int j = 0; j < n; j++) {

@@ -22,7 +22,7 @@ figure() { number out.json "$1"; }
 # gap BOUND MEAN: by what share of the mean it may be too long
 gap() { awk -v b="$1" -v m="$2" 'BEGIN { printf "%.4f\n", 1 - b / m }'; }
 # mean COLUMN: of the workloads
-mean() { awk -v c="$1" '{ s += $c } END { printf "%.1f\n", s / NR }' means; }
+mean() { awk -v c="$1" '{ s += $c } END { printf (c == 6 ? "%.4f\n" : "%.1f\n"), s / NR }' means; }
 
 title 'Many jobs on one pool: prices of units'
 header workload 'prices, 30 s a restart' '4 s' 'no schedule below, 4 s' 'all present, 4 s' \
@@ -53,7 +53,8 @@ awk 'BEGIN {
     for (j = 1; j <= 12; j++) {
         print "j" j ",0,size" j ",1,1" >"roots.csv"
         for (k = 1; k <= 64; k++)
-            printf "size%d,1,%d,1,1,1,%.17g\n", j, k, 3600 * j / sqrt(k) >"root.csv"
+            printf "size%d,1,%d,1,%.17g,%d,%.17g\n", j, k, 1 / sqrt(k), 3600 * j, \
+                3600 * j / sqrt(k) >"root.csv"
     } }'
 header policy 'mean JCT, s' 'no schedule below' gap
 for policy in hesrpt prices; do

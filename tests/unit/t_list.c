@@ -231,6 +231,8 @@ static void bad_lists(void **state)
         { "sweep: [{name: lr, deck: x.yaml, over: {run.seed: []}}]", "a list of values is wanted" },
         { "sweep: [{name: lr, deck: x.yaml, over: {run.seed: 1}, early: median}]",
           "early_steps: wanted are some with early: median" },
+        { "pool: {objective: rho}\njobs: [{name: a, deck: x.yaml}]", "'rho' does not work yet" },
+        { "pool: {horizon_seconds: 9}\njobs: [{name: a, deck: x.yaml}]", "does not work yet: 0" },
         { "pool: {objective: fast}\njobs: [{name: a, deck: x.yaml}]", "'fast' is none of jct|" },
         { "pool: {name: a/b}\njobs: [{name: a, deck: x.yaml}]", "cannot name a directory" },
         { "job: [{name: a, deck: x.yaml}]", "unknown section 'job', did you mean 'jobs'?" },

@@ -179,6 +179,16 @@ static enum hps_status bind_entries(struct hps_list_maker *m, const char *sectio
     return st;
 }
 
+static enum hps_status refuse_unbuilt(const struct hps_item *pool,
+                                      const struct hps_list_pool_opt *o)
+{
+    if (strcmp(o->objective, "jct") != 0)
+        return hps_deck_wrong(pool, "objective", "'%s' does not work yet: jct does", o->objective);
+    if (o->horizon_seconds > 0)
+        return hps_deck_wrong(pool, "horizon_seconds", "does not work yet: 0 does");
+    return HPS_OK;
+}
+
 static enum hps_status bind_pool(struct hps_job_list *list)
 {
     static const char *const mine[] = { "name", "directory", "objective", "policy",
@@ -192,7 +202,7 @@ static enum hps_status bind_pool(struct hps_job_list *list)
     if (!st) st = hps_policy_opt_bind(&o->policies, list->deck, item, mine);
     if (!st && (!o->name[0] || o->name[0] == '.' || strchr(o->name, '/')))
         st = hps_deck_wrong(item, "name", "'%s' cannot name a directory in pools/", o->name);
-    return st;
+    return st ? st : refuse_unbuilt(item, o);
 }
 
 static enum hps_status bind_all(struct hps_job_list *list)

@@ -2,7 +2,7 @@
 #ifndef HPS_JOBS_CHILD_H
 #define HPS_JOBS_CHILD_H
 
-/* Run `heterps ARGUMENT...` (n), alone, without what a launcher told this process, and wait for it.
+/* Run `heterps ARGUMENT...` (n), alone, without a launcher's environment, and wait for it.
  * Its standard output is lost. Returns its exit code, 128 + N where signal N ended it, 70 where it
  * could not be started. *error: NULL for 0, else its first error, or its last words, in one line,
  * to free with hps_mem_free. Local. */

@@ -63,9 +63,9 @@ double hps_job_share(const struct hps_job_pool *pool, const struct hps_job_confi
  * whole pool can hold; -1: none is. Pure. */
 int hps_job_smallest(const struct hps_job_view *view, int i);
 
-/* Gives each job what it asked for, in this order (n indices of the view's jobs), while that fits;
- * `skip`: one that does not fit is left out, else it ends there. Pure. */
-void hps_job_give_asked(const struct hps_job_view *view, const int *order, bool skip,
+/* Gives each job what it asked for, by `key` (n), the least first, equal ones in the order of
+ * arrival, while that fits; `skip`: one that does not fit is left out, else it ends there. Pure. */
+void hps_job_give_asked(const struct hps_job_view *view, const double *key, bool skip,
                         struct hps_job_decision *d);
 /* The view's jobs by `key` (n), the least first, equal ones in the order of arrival: indices, to
  * free with hps_mem_free. Pure. */

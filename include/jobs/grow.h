@@ -4,6 +4,7 @@
 #define HPS_JOBS_GROW_H
 
 #include "jobs/decide.h"
+#include "jobs/policy_opt.h"
 
 /* What it is worth when a job goes from one configuration (-1: none) to another, with a larger
  * dominant share; NAN: that is no step. Of equal steps of a job the smallest is taken, then the
@@ -18,6 +19,11 @@ struct hps_job_growth {
 /* From d->config on, while there is room. Pure. */
 void hps_job_grow(const struct hps_job_growth *g, struct hps_job_room *room,
                   struct hps_job_decision *d);
+
+/* From nothing on, with the whole pool; then what of that is worth its restarts (jobs/settle.h).
+ * Pure. */
+void hps_job_grow_all(const struct hps_job_growth *g, const struct hps_policy_opt *opt,
+                      struct hps_job_decision *d);
 
 /* The dominant share of a job's configuration; 0 for -1. Pure. */
 double hps_job_growth_share(const struct hps_job_growth *g, int job, int config);

@@ -6,7 +6,7 @@
  *     busy = asked take + made make + read read + written write       seconds of the unit
  *     disk = read / reads_s                          while it computes the step before
  * so that a step lasts at least busy + disk, and `busy` longer than without. Stages that share
- * their units are told as if each had all of the memory. */
+ * their units are computed as if each had all of the memory. */
 #ifndef HPS_PLAN_TIER_TIME_H
 #define HPS_PLAN_TIER_TIME_H
 

@@ -84,23 +84,6 @@ int hps_job_smallest(const struct hps_job_view *view, int i)
 
 /* ---- all jobs ---- */
 
-void hps_job_give_asked(const struct hps_job_view *view, const int *order, bool skip,
-                        struct hps_job_decision *d)
-{
-    struct hps_job_room room = hps_job_room_of(view->pool);
-
-    for (int k = 0; k < view->n; k++)
-        d->config[k] = -1;
-    for (int k = 0; k < view->n; k++) {
-        const struct hps_pool_job *job = view->job[order[k]].job;
-        if (hps_job_room_take(&room, &job->config[job->asked]))
-            d->config[order[k]] = job->asked;
-        else if (!skip)
-            break;
-    }
-    hps_job_room_done(&room);
-}
-
 /* A key beside its job. */
 struct keyed {
     double key;
@@ -127,4 +110,23 @@ int *hps_job_order(const struct hps_job_view *view, const double *key)
         order[i] = k[i].job;
     hps_mem_free(k);
     return order;
+}
+
+void hps_job_give_asked(const struct hps_job_view *view, const double *key, bool skip,
+                        struct hps_job_decision *d)
+{
+    struct hps_job_room room = hps_job_room_of(view->pool);
+    int *order = hps_job_order(view, key);
+
+    for (int k = 0; k < view->n; k++)
+        d->config[k] = -1;
+    for (int k = 0; k < view->n; k++) {
+        const struct hps_pool_job *job = view->job[order[k]].job;
+        if (hps_job_room_take(&room, &job->config[job->asked]))
+            d->config[order[k]] = job->asked;
+        else if (!skip)
+            break;
+    }
+    hps_job_room_done(&room);
+    hps_mem_free(order);
 }

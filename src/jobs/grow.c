@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/mem.h"
+#include "jobs/settle.h"
 
 /* The best step of a job. */
 struct step {
@@ -106,4 +107,16 @@ void hps_job_grow(const struct hps_job_growth *g, struct hps_job_room *room,
         replace(&h, best_step(g, room, top.job, d->config[top.job]));
     }
     hps_mem_free(h.step);
+}
+
+void hps_job_grow_all(const struct hps_job_growth *g, const struct hps_policy_opt *opt,
+                      struct hps_job_decision *d)
+{
+    struct hps_job_room room = hps_job_room_of(g->view->pool);
+
+    for (int i = 0; i < g->view->n; i++)
+        d->config[i] = -1;
+    hps_job_grow(g, &room, d);
+    hps_job_room_done(&room);
+    hps_job_settle(g->view, opt, d);
 }

@@ -93,16 +93,9 @@ static struct crowd crowd_of(const struct hps_job_outcomes *o)
 
 static double crowd_until(const struct crowd *c, double at)
 {
-    size_t low = 0, high = c->n;
+    size_t next = hps_sort_first_above(c->at, c->n, at);
 
-    while (high - low > 1) {
-        size_t mid = (low + high) / 2;
-        if (c->at[mid] <= at)
-            low = mid;
-        else
-            high = mid;
-    }
-    return c->sum[low];
+    return c->sum[next > 0 ? next - 1 : 0];
 }
 
 static double best_seconds(const struct hps_pool_job *job)

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/say.h"
+#include "base/sort.h"
 
 #define DELTA 3250.0
 
@@ -18,16 +19,7 @@ struct hps_gittins {
 /* The first sample above a; n: none is. */
 static int first_above(const struct hps_gittins *g, double a)
 {
-    int low = 0, high = g->n;
-
-    while (low < high) {
-        int mid = (low + high) / 2;
-        if (g->sample[mid] > a)
-            high = mid;
-        else
-            low = mid + 1;
-    }
-    return low;
+    return (int)hps_sort_first_above(g->sample, (size_t)g->n, a);
 }
 
 /* As decimal text is rounded. */

@@ -1,4 +1,4 @@
-/* list_order.c - the names of a list, and who waits for whom. */
+/* list_order.c - the names of a list, and which job waits for which. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,7 +73,7 @@ static enum hps_status no_such(const struct hps_list_job *job, const struct name
                           near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
-/* ---- who waits for whom ---- */
+/* ---- which job waits for which ---- */
 
 static enum hps_status bind_after(struct hps_list_job *job, const struct hps_list *after,
                                   const struct name *name, int n)

@@ -21,7 +21,7 @@ struct search {
     const struct hps_job_view *view;
     const struct hps_job_state *job;
     const struct hps_job_profile *free;
-    int *ladder, n;             /* (n) configurations by type, then by units */
+    int *series, n;             /* (n) configurations by type, then by units */
     bool priced;
     struct way best;            /* n 0: none yet                             */
     int most;                   /* its largest configuration                 */
@@ -38,30 +38,30 @@ static bool before(const struct hps_job_config *x, const struct hps_job_config *
 }
 
 /* By insertion: most lists are in order. */
-static int *ladder_of(const struct hps_pool_job *job)
+static int *sort_configs(const struct hps_pool_job *job)
 {
-    int *ladder = hps_mem_new((size_t)job->nconfig, sizeof *ladder);
+    int *series = hps_mem_new((size_t)job->nconfig, sizeof *series);
 
     for (int c = 0; c < job->nconfig; c++) {
         int at = c;
-        while (at > 0 && before(&job->config[c], &job->config[ladder[at - 1]])) {
-            ladder[at] = ladder[at - 1];
+        while (at > 0 && before(&job->config[c], &job->config[series[at - 1]])) {
+            series[at] = series[at - 1];
             at--;
         }
-        ladder[at] = c;
+        series[at] = c;
     }
-    return ladder;
+    return series;
 }
 
-/* The first behind k that is no further step on the same ladder. */
+/* The first behind k that is no further step on the same series. */
 static int ladder_end(const struct search *s, int k)
 {
-    const struct hps_job_config *first = &s->job->job->config[s->ladder[k]];
+    const struct hps_job_config *first = &s->job->job->config[s->series[k]];
     int end = k + 1;
 
     if (first->nparts > 1) return end;
     for (; end < s->n; end++) {
-        const struct hps_job_config *x = &s->job->job->config[s->ladder[end]];
+        const struct hps_job_config *x = &s->job->job->config[s->series[end]];
         if (x->nparts > 1 || x->part[0].type != first->part[0].type) break;
     }
     return end;
@@ -78,7 +78,7 @@ static double rate_of(const struct search *s, const struct hps_job_config *c)
     return rate;
 }
 
-/* The fastest of the ladder's first..last for which units are free at a time; -1: none. `step` of
+/* The fastest of the series's first..last for which units are free at a time; -1: none. `step` of
  * each part's profile. */
 static int fastest_at(const struct search *s, int first, int last, double at_s, double *until_s,
                       size_t *step)
@@ -87,18 +87,18 @@ static int fastest_at(const struct search *s, int first, int last, double at_s, 
     int best = -1;
 
     *until_s = INFINITY;
-    for (int i = 0; i < config[s->ladder[first]].nparts; i++) {
+    for (int i = 0; i < config[s->series[first]].nparts; i++) {
         double until;
-        int type = config[s->ladder[first]].part[i].type;
+        int type = config[s->series[first]].part[i].type;
         int units = hps_job_profile_units(s->free, type, at_s, &until, &step[i]);
         *until_s = fmin(*until_s, until);
-        if (units < config[s->ladder[first]].part[i].units) last = first - 1;
-        if (config[s->ladder[first]].nparts > 1) continue;
-        for (; last >= first && config[s->ladder[last]].part[0].units > units; last--)
+        if (units < config[s->series[first]].part[i].units) last = first - 1;
+        if (config[s->series[first]].nparts > 1) continue;
+        for (; last >= first && config[s->series[last]].part[0].units > units; last--)
             ;
     }
     for (int k = first; k <= last; k++)
-        if (best < 0 || config[s->ladder[k]].seconds < config[best].seconds) best = s->ladder[k];
+        if (best < 0 || config[s->series[k]].seconds < config[best].seconds) best = s->series[k];
     return best;
 }
 
@@ -123,7 +123,7 @@ static bool goes_on(const struct search *s, int c)
     return s->job->config >= 0 && config[s->job->config].seconds <= config[c].seconds;
 }
 
-/* Fills free units with steps first..last of a ladder until the job's work is done; false: its
+/* Fills free units with steps first..last of a series until the job's work is done; false: its
  * deadline is not met. */
 static bool fill(const struct search *s, int first, int last, struct way *w)
 {
@@ -158,13 +158,13 @@ static bool fill(const struct search *s, int first, int last, struct way *w)
 
 /* ---- the best ---- */
 
-/* On free units: is a ladder too slow, or dearer than the best way so far? */
+/* On free units: is a series too slow, or dearer than the best way so far? */
 static bool hopeless(const struct search *s, int first, int end, double slack)
 {
     double fastest = INFINITY, cheapest = INFINITY;
 
     for (int k = first; k < end; k++) {
-        const struct hps_job_config *c = &s->job->job->config[s->ladder[k]];
+        const struct hps_job_config *c = &s->job->job->config[s->series[k]];
         fastest = fmin(fastest, c->seconds);
         cheapest = fmin(cheapest, c->seconds * rate_of(s, c));
     }
@@ -172,7 +172,7 @@ static bool hopeless(const struct search *s, int first, int end, double slack)
            (s->best.n > 0 && s->job->left * cheapest >= s->best.cost);
 }
 
-/* The smallest step of a ladder that will do. The largest tells whether one does. */
+/* The smallest step of a series that will do. The largest tells whether one does. */
 static void try_ladder(struct search *s, int first, int end)
 {
     struct way w;
@@ -182,20 +182,20 @@ static void try_ladder(struct search *s, int first, int end)
     for (int last = first; last < end; last++) {
         bool fast = false;
         for (int k = first; k <= last && !fast; k++)
-            fast = s->job->left * s->job->job->config[s->ladder[k]].seconds <= slack;
+            fast = s->job->left * s->job->job->config[s->series[k]].seconds <= slack;
         if (!fast || !fill(s, first, last, &w)) continue;
         if (s->best.n > 0 && w.cost >= s->best.cost) return;
         s->best = w;
-        s->most = s->ladder[last];
+        s->most = s->series[last];
         return;
     }
 }
 
-/* The ladder in which `most` is, up to it. */
+/* The series in which `most` is, up to it. */
 static void try_again(struct search *s, int first, int end, int most)
 {
     for (int last = first; last < end; last++)
-        if (s->ladder[last] == most && !fill(s, first, last, &s->best)) s->best.n = 0;
+        if (s->series[last] == most && !fill(s, first, last, &s->best)) s->best.n = 0;
 }
 
 struct hps_edf_share hps_edf_place(const struct hps_job_view *view, int i, int most,
@@ -207,7 +207,7 @@ struct hps_edf_share hps_edf_place(const struct hps_job_view *view, int i, int m
     for (int t = 0; t < view->pool->T; t++)
         s.priced = s.priced || view->pool->type[t].usd_hour > 0;
     s.n = s.job->job->nconfig;
-    s.ladder = ladder_of(s.job->job);
+    s.series = sort_configs(s.job->job);
     for (int k = 0, end; k < s.n; k = end) {
         end = ladder_end(&s, k);
         if (most >= 0)
@@ -215,7 +215,7 @@ struct hps_edf_share hps_edf_place(const struct hps_job_view *view, int i, int m
         else
             try_ladder(&s, k, end);
     }
-    hps_mem_free(s.ladder);
+    hps_mem_free(s.series);
     for (int p = 0; p < s.best.n; p++)
         hps_job_profile_take(free, &s.job->job->config[s.best.piece[p].config],
                              s.best.piece[p].begin_s, s.best.piece[p].end_s);

@@ -4,7 +4,6 @@
 
 #include "jobs/grow.h"
 #include "jobs/policy.h"
-#include "jobs/settle.h"
 
 static double worth(const struct hps_job_growth *g, int job, int from, int to)
 {
@@ -17,14 +16,7 @@ static double worth(const struct hps_job_growth *g, int job, int from, int to)
 static void decide(struct hps_job_view *view, const struct hps_policy_facts *facts,
                    struct hps_job_decision *d)
 {
-    struct hps_job_growth g = { .worth = worth, .view = view };
-    struct hps_job_room room = hps_job_room_of(view->pool);
-
-    for (int i = 0; i < view->n; i++)
-        d->config[i] = -1;
-    hps_job_grow(&g, &room, d);
-    hps_job_room_done(&room);
-    hps_job_settle(view, &facts->opt, d);
+    hps_job_grow_all(&(struct hps_job_growth){ .worth = worth, .view = view }, &facts->opt, d);
 }
 
 const struct hps_policy hps_policy_drf = { .name = "drf",

@@ -11,9 +11,7 @@ static void decide(struct hps_job_view *view, const struct hps_policy_facts *fac
     (void)facts;
     for (int i = 0; i < view->n; i++)
         key[i] = view->job[i].config < 0;       /* those that run come first */
-    int *order = hps_job_order(view, key);
-    hps_job_give_asked(view, order, false, d);
-    hps_mem_free(order);
+    hps_job_give_asked(view, key, false, d);
     hps_mem_free(key);
 }
 

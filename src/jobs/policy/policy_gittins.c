@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "base/mem.h"
+#include "base/sort.h"
 #include "jobs/policy.h"
 
 #define CLOSE 1e-9              /* a service that was reached but for rounding */
@@ -31,16 +32,7 @@ static struct samples samples_of(const struct hps_policy_facts *facts)
 
 static int first_above(const struct samples *x, double a)
 {
-    int low = 0, high = x->n;
-
-    while (low < high) {
-        int mid = (low + high) / 2;
-        if (x->s[mid] > a * (1 + CLOSE))
-            high = mid;
-        else
-            low = mid + 1;
-    }
-    return low;
+    return (int)hps_sort_first_above(x->s, (size_t)x->n, a * (1 + CLOSE));
 }
 
 /* P / E of looking D ahead, where j is the first above a + D. */
@@ -70,11 +62,9 @@ static void decide(struct hps_job_view *view, const struct hps_policy_facts *fac
 
     for (int i = 0; i < view->n; i++)
         key[i] = -index_of(&x, view->job[i].unit_s);
-    int *order = hps_job_order(view, key);
-    hps_job_give_asked(view, order, true, d);
+    hps_job_give_asked(view, key, true, d);
     for (int i = 0; i < view->n; i++)
         if (d->config[i] < 0) d->wake_s = view->now_s + facts->opt.quantum_s;
-    hps_mem_free(order);
     hps_mem_free(key);
     hps_mem_free(x.sum);
 }

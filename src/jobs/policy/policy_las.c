@@ -10,11 +10,9 @@ static void decide(struct hps_job_view *view, const struct hps_policy_facts *fac
 
     for (int i = 0; i < view->n; i++)
         key[i] = view->job[i].unit_s / view->job[i].job->priority;
-    int *order = hps_job_order(view, key);
-    hps_job_give_asked(view, order, true, d);
+    hps_job_give_asked(view, key, true, d);
     for (int i = 0; i < view->n; i++)
         if (d->config[i] < 0) d->wake_s = view->now_s + facts->opt.quantum_s;
-    hps_mem_free(order);
     hps_mem_free(key);
 }
 

@@ -4,19 +4,12 @@
  * not hold it up. */
 #include "jobs/grow.h"
 #include "jobs/policy.h"
-#include "jobs/settle.h"
 
 static void decide(struct hps_job_view *view, const struct hps_policy_facts *facts,
                    struct hps_job_decision *d)
 {
-    struct hps_job_growth g = { .worth = hps_job_marginal_gain, .view = view };
-    struct hps_job_room room = hps_job_room_of(view->pool);
-
-    for (int i = 0; i < view->n; i++)
-        d->config[i] = -1;
-    hps_job_grow(&g, &room, d);
-    hps_job_room_done(&room);
-    hps_job_settle(view, &facts->opt, d);
+    hps_job_grow_all(&(struct hps_job_growth){ .worth = hps_job_marginal_gain, .view = view },
+                     &facts->opt, d);
 }
 
 const struct hps_policy hps_policy_optimus = { .name = "optimus",

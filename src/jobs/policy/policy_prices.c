@@ -248,9 +248,7 @@ static void fill_rigid(const struct hps_job_view *view, struct hps_job_decision 
         double seconds = job->left * c->seconds + (job->config < 0 ? view->restart_s : 0);
         key[j] = seconds * hps_config_units(c) / job->job->priority;
     }
-    int *order = hps_job_order(view, key);
-    hps_job_give_asked(view, order, true, d);
-    hps_mem_free(order);
+    hps_job_give_asked(view, key, true, d);
     hps_mem_free(key);
 }
 

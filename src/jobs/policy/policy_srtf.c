@@ -12,9 +12,7 @@ static void decide(struct hps_job_view *view, const struct hps_policy_facts *fac
         const struct hps_pool_job *job = view->job[i].job;
         key[i] = view->job[i].left * job->config[job->asked].seconds;
     }
-    int *order = hps_job_order(view, key);
-    hps_job_give_asked(view, order, true, d);
-    hps_mem_free(order);
+    hps_job_give_asked(view, key, true, d);
     hps_mem_free(key);
 }
 

@@ -71,10 +71,8 @@ static void decide(struct hps_job_view *view, const struct hps_policy_facts *fac
         if (promoted_s(j, opt) <= view->now_s) j->note[0] = opt->by_units ? j->unit_s : j->ran_s;
         key[i] = queue_of(j, opt);
     }
-    int *order = hps_job_order(view, key);
-    hps_job_give_asked(view, order, true, d);
+    hps_job_give_asked(view, key, true, d);
     d->wake_s = next_look(view, opt, d);
-    hps_mem_free(order);
     hps_mem_free(key);
 }
 

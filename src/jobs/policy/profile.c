@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sort.h"
 #include "jobs/policy/profile_impl.h"
 
 /* Of one type: so many units are free from a time on, until the next; for ever from the last. */
@@ -46,16 +47,9 @@ void hps_job_profile_free(struct hps_job_profile *p)
 /* The step in which `at` lies. */
 static size_t step_at(const struct steps *s, double at)
 {
-    size_t low = 0, high = s->n;
+    size_t next = hps_sort_first_above(s->time, s->n, at);
 
-    while (high - low > 1) {
-        size_t mid = (low + high) / 2;
-        if (s->time[mid] <= at)
-            low = mid;
-        else
-            high = mid;
-    }
-    return low;
+    return next > 0 ? next - 1 : 0;
 }
 
 int hps_job_profile_units(const struct hps_job_profile *p, int type, double at_s, double *until_s,

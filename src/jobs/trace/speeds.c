@@ -130,3 +130,17 @@ enum hps_status hps_speeds_wanted(const struct hps_trace_opt *opt, const char *f
             : "a trace of %s wants one table of speeds", format);
     return HPS_USAGE;
 }
+
+enum hps_status hps_trace_each_at_speeds(
+    struct hps_workload **w, const struct hps_trace_table *t, const struct hps_trace_opt *opt,
+    enum hps_status (*load)(struct hps_speeds *s, const struct hps_trace_opt *opt),
+    enum hps_status (*one)(struct hps_pool_job *job, const struct hps_trace_table *t, int row,
+                           const void *context))
+{
+    struct hps_trace_speeds c = { .opt = opt };
+    enum hps_status st = load(&c.speeds, opt);
+
+    if (!st) st = hps_trace_each(w, t, one, &c);
+    hps_speeds_done(&c.speeds);
+    return st;
+}

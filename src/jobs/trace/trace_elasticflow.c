@@ -14,11 +14,6 @@ static const char *const columns[] = { "job_id", "submission_time", "num_iterati
                                        "deadline", "batch_size", "num_gpu", "duration", NULL };
 static const char batch_column[] = "global_batch_size";
 
-struct context {
-    const struct hps_trace_opt *opt;
-    struct hps_speeds speeds;
-};
-
 /* ---- folders of tables ---- */
 
 struct names {
@@ -191,7 +186,7 @@ static enum hps_status load_speeds(struct hps_speeds *s, const struct hps_trace_
 static enum hps_status one(struct hps_pool_job *job, const struct hps_trace_table *t, int row,
                            const void *context)
 {
-    const struct context *c = context;
+    const struct hps_trace_speeds *c = context;
     double arrive = 0, deadline = 0, steps = 0, batch = 0, gpus = 0, seconds = 0;
     enum hps_status st = hps_trace_real(t, row, "submission_time", 0, 1e12, &arrive);
 
@@ -218,12 +213,7 @@ static enum hps_status one(struct hps_pool_job *job, const struct hps_trace_tabl
 static enum hps_status read_jobs(struct hps_workload **w, const struct hps_trace_table *t,
                                  const struct hps_trace_opt *opt)
 {
-    struct context c = { .opt = opt };
-    enum hps_status st = load_speeds(&c.speeds, opt);
-
-    if (!st) st = hps_trace_each(w, t, one, &c);
-    hps_speeds_done(&c.speeds);
-    return st;
+    return hps_trace_each_at_speeds(w, t, opt, load_speeds, one);
 }
 
 const struct hps_trace_format hps_trace_elasticflow = { .name = "elasticflow", .columns = columns,

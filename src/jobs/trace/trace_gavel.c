@@ -13,11 +13,6 @@ static const char *const columns[] = { "job_type", "command", "working_directory
                                        "needs_data", "total_steps", "scale_factor", "priority",
                                        "slo", "arrival", NULL };
 
-struct context {
-    const struct hps_trace_opt *opt;
-    struct hps_speeds speeds;
-};
-
 /* ---- the table of speeds ---- */
 
 static enum hps_status add_type(struct hps_speeds *s, const char *path, const json_t *of, int type)
@@ -62,7 +57,7 @@ static enum hps_status load_speeds(struct hps_speeds *s, const struct hps_trace_
 static enum hps_status one(struct hps_pool_job *job, const struct hps_trace_table *t, int row,
                            const void *context)
 {
-    const struct context *c = context;
+    const struct hps_trace_speeds *c = context;
     double steps = 0, gpus = 0, priority = 0, slo = 0, arrive = 0;
     enum hps_status st = hps_trace_whole(t, row, "total_steps", 1, 1e15, &steps);
 
@@ -83,12 +78,7 @@ static enum hps_status one(struct hps_pool_job *job, const struct hps_trace_tabl
 static enum hps_status read_jobs(struct hps_workload **w, const struct hps_trace_table *t,
                                  const struct hps_trace_opt *opt)
 {
-    struct context c = { .opt = opt };
-    enum hps_status st = load_speeds(&c.speeds, opt);
-
-    if (!st) st = hps_trace_each(w, t, one, &c);
-    hps_speeds_done(&c.speeds);
-    return st;
+    return hps_trace_each_at_speeds(w, t, opt, load_speeds, one);
 }
 
 const struct hps_trace_format hps_trace_gavel = { .name = "gavel", .columns = columns,

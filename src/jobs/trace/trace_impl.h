@@ -92,4 +92,16 @@ enum hps_status hps_speeds_configs(struct hps_pool_job *job, const struct hps_sp
                                    const struct hps_job_pool *pool, double steps, int asked,
                                    bool rigid);
 
+/* What the `one` of hps_trace_each_at_speeds is handed as its context. */
+struct hps_trace_speeds {
+    const struct hps_trace_opt *opt;
+    struct hps_speeds speeds;
+};
+/* hps_trace_each, with the speeds that `load` finds. HPS_USAGE, HPS_INPUT, HPS_DECK, said. */
+enum hps_status hps_trace_each_at_speeds(
+    struct hps_workload **w, const struct hps_trace_table *t, const struct hps_trace_opt *opt,
+    enum hps_status (*load)(struct hps_speeds *s, const struct hps_trace_opt *opt),
+    enum hps_status (*one)(struct hps_pool_job *job, const struct hps_trace_table *t, int row,
+                           const void *context));
+
 #endif

@@ -2,12 +2,12 @@
  * had so many GPUs of a cluster for so many seconds, no more and no less. Each cluster is a pool of
  * as many GPUs as its jobs would have had at once, had none waited; as types that no job spans,
  * clusters have nothing in common. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/say.h"
+#include "data/date.h"
 #include "jobs/trace/trace_impl.h"
 
 static const char *const columns[] = { "timestamp", "duration", "num_gpus", "gpu_time", "cluster",
@@ -30,24 +30,13 @@ struct philly {
 
 /* ---- rows ---- */
 
-/* Days from 1970-01-01 in the Gregorian calendar. */
-static long long days(long long year, int month, int day)
-{
-    long long y = month > 2 ? year : year - 1;
-    int m = month > 2 ? month - 3 : month + 9;
-
-    return 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 1 - 719468;
-}
-
 static enum hps_status when(long long *at_s, const struct hps_trace_table *t, int row)
 {
     const char *text = hps_trace_cell(t, row, hps_trace_column(t, "timestamp"));
-    int y, mo, d, h, mi, s, n = 0;
+    struct hps_date date;
 
-    if (sscanf(text, "%4d-%2d-%2d %2d:%2d:%2d%n", &y, &mo, &d, &h, &mi, &s, &n) == 6 &&
-        text[n] == 0 && y >= 1970 && mo >= 1 && mo <= 12 && d >= 1 && d <= 31 && h >= 0 && h < 24 &&
-        mi >= 0 && mi < 60 && s >= 0 && s <= 60) {
-        *at_s = days(y, mo, d) * 86400 + h * 3600 + mi * 60 + s;
+    if (hps_date_parse("%Y-%m-%d %H:%M:%S", text, strlen(text), &date) && date.utc_s >= 0) {
+        *at_s = date.utc_s;
         return HPS_OK;
     }
     HPS_SAY(HPS_ERROR, "%s:%lld: timestamp is '%s', wanted is YYYY-MM-DD hh:mm:ss", t->path,

@@ -10,11 +10,6 @@ static const char *const columns[] = { "name", "time", "application", "num_repli
 static const char *const speed_columns[] = { "application", "batch", "gpus", "seconds_per_step",
                                              "steps", NULL };
 
-struct context {
-    const struct hps_trace_opt *opt;
-    struct hps_speeds speeds;
-};
-
 /* ---- the table of speeds ---- */
 
 static enum hps_status add_speed(struct hps_speeds *s, const struct hps_trace_table *t, int row,
@@ -57,7 +52,7 @@ static enum hps_status load_speeds(struct hps_speeds *s, const struct hps_trace_
 static enum hps_status one(struct hps_pool_job *job, const struct hps_trace_table *t, int row,
                            const void *context)
 {
-    const struct context *c = context;
+    const struct hps_trace_speeds *c = context;
     double arrive = 0, asked = 0, batch = 0;
     enum hps_status st = hps_trace_real(t, row, "time", 0, 1e12, &arrive);
 
@@ -74,12 +69,7 @@ static enum hps_status one(struct hps_pool_job *job, const struct hps_trace_tabl
 static enum hps_status read_jobs(struct hps_workload **w, const struct hps_trace_table *t,
                                  const struct hps_trace_opt *opt)
 {
-    struct context c = { .opt = opt };
-    enum hps_status st = load_speeds(&c.speeds, opt);
-
-    if (!st) st = hps_trace_each(w, t, one, &c);
-    hps_speeds_done(&c.speeds);
-    return st;
+    return hps_trace_each_at_speeds(w, t, opt, load_speeds, one);
 }
 
 const struct hps_trace_format hps_trace_pollux = { .name = "pollux", .columns = columns,

@@ -84,7 +84,7 @@ learn 1 short --set schedule.trial_steps=auto
 grep -q 'schedule.trial_steps auto: no trial, it would take ' err || fail 'auto says nothing'
 [ "$(awk '/^trial of/' out)" = '' ] || fail 'a trial of a short run'
 expect 75 '' ranks 1 train "$srcdir/inputs/census.yaml" --set schedule.trial_steps=auto \
-    --set run.directory=long --set run.threads=1 --set train.steps=200000 --set train.epochs=0 \
+    --set run.directory=long --set run.threads=1 --set train.steps=5000000 --set train.epochs=0 \
     --set run.max_seconds=2
 steps=$(awk '/^trial of [0-9]* steps, discarded/ { print $3 }' out)
 [ "${steps:-0}" -ge 20 ] || fail "auto takes ${steps:-no} steps"

@@ -13,7 +13,9 @@
  *     V(C) = max over mu of  mu * left - integral from from_s to C of h(mu)
  *     h(mu) = max over configurations c of (mu / seconds_c - price * units_c), or 0
  *
- * C + V(C) is convex within an interval. Summed over all jobs, less the prices of all units, this
+ * C + V(C) is convex within an interval. A job that must have ended by some time has only the ends
+ * until then: with weight 0 its value is V of that time. Units may cost something at all times, the
+ * prices come on top: what a user pays for them. Summed over all jobs, less the prices of all units, this
  * is the Lagrangian bound on the sum of weighted ends of every schedule on the pool; any prices
  * >= 0 give one. */
 #ifndef HPS_JOBS_PRICE_H
@@ -26,6 +28,7 @@ struct hps_prices {
     int T, I;
     double *edge;               /* (I + 1) s, ascending                                        */
     double *price;              /* (I, T) of a unit for a second                               */
+    double *always;             /* (T) the same, at all times, beside them: 0 at first         */
 };
 
 /* Intervals between edges (n + 1), copied; all prices 0. */
@@ -35,6 +38,7 @@ void hps_prices_free(struct hps_prices *p); /* NULL is fine */
 /* A job as its prices see it. */
 struct hps_price_job {
     double from_s, left, weight;
+    double until_s;             /* it must have ended by then; INFINITY at first               */
     const struct hps_pool_job *job;     /* borrowed                                            */
     int n;
     int *config;                /* (n) those that may be of use, the slowest first             */
@@ -45,7 +49,7 @@ struct hps_price_job *hps_price_job_new(const struct hps_pool_job *job,
 void hps_price_job_free(struct hps_price_job *j); /* NULL is fine */
 
 struct hps_price_choice {
-    double value;               /* what it loses and pays                                      */
+    double value;               /* what it loses and pays; INFINITY: it cannot end in time     */
     double end_s;
     double mu;                  /* the worth of all of its work                                */
 };

@@ -16,6 +16,7 @@ struct hps_prices *hps_prices_new(int T, int n, const double *edge)
     p->edge = hps_mem_new((size_t)n + 1, sizeof *p->edge);
     memcpy(p->edge, edge, ((size_t)n + 1) * sizeof *edge);
     p->price = hps_mem_new((size_t)n * (size_t)T, sizeof *p->price);
+    p->always = hps_mem_new((size_t)T, sizeof *p->always);
     return p;
 }
 
@@ -24,6 +25,7 @@ void hps_prices_free(struct hps_prices *p)
     if (!p) return;
     hps_mem_free(p->edge);
     hps_mem_free(p->price);
+    hps_mem_free(p->always);
     hps_mem_free(p);
 }
 
@@ -77,7 +79,8 @@ struct hps_price_job *hps_price_job_new(const struct hps_pool_job *job,
 {
     struct hps_price_job *j = hps_mem_new(1, sizeof *j);
 
-    *j = (struct hps_price_job){ .from_s = job->arrive_s, .left = 1, .weight = 1, .job = job };
+    *j = (struct hps_price_job){ .from_s = job->arrive_s, .left = 1, .weight = 1,
+                                 .until_s = INFINITY, .job = job };
     j->config = hps_mem_new((size_t)job->nconfig, sizeof *j->config);
     for (int c = 0; c < job->nconfig; c++) {
         struct hps_job_room room = hps_job_room_of(pool);

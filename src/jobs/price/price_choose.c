@@ -57,16 +57,20 @@ static double begin_of(const struct hps_prices *p, const struct hps_price_job *j
 
 static double end_of(const struct hps_prices *p, const struct hps_price_job *j, int i)
 {
-    if (i < p->I) return fmax(p->edge[i + 1], j->from_s);
-    return begin_of(p, j, i) + (1 + 1e-9) * j->left * j->job->config[j->config[0]].seconds;
+    if (i < p->I) return fmin(fmax(p->edge[i + 1], j->from_s), j->until_s);
+    return fmin(j->until_s, begin_of(p, j, i) +
+                (1 + 1e-9) * j->left * j->job->config[j->config[0]].seconds);
 }
 
 static double cost_of(const struct hps_prices *p, const struct hps_job_config *c, int i)
 {
     double sum = 0;
 
-    for (int k = 0; k < c->nparts && i < p->I; k++)
-        sum += p->price[(size_t)i * (size_t)p->T + (size_t)c->part[k].type] * c->part[k].units;
+    for (int k = 0; k < c->nparts; k++) {
+        size_t t = (size_t)c->part[k].type;
+        double price = i < p->I ? p->price[(size_t)i * (size_t)p->T + t] : 0;
+        sum += (price + p->always[t]) * c->part[k].units;
+    }
     return sum;
 }
 
@@ -244,10 +248,10 @@ struct hps_price_choice hps_price_choose(const struct hps_prices *p, const struc
     w->first[from] = 0;
     for (int i = from; i <= p->I; i++) {
         /* later than that, its end alone costs more */
-        if (j->weight * begin_of(p, j, i) >= best.value) break;
+        if (j->weight * begin_of(p, j, i) >= best.value || begin_of(p, j, i) >= j->until_s) break;
         w->first[i + 1] = w->first[i] + make_steps(p, j, i, w->step + w->first[i]);
         mu = extend(p, j, w, i, mu, &best);
     }
-    if (use) use_units(p, j, w, &best, from, use);
+    if (use && !isinf(best.value)) use_units(p, j, w, &best, from, use);
     return best;
 }

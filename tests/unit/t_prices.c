@@ -130,6 +130,31 @@ static double slow_value(const struct hps_prices *p, const struct hps_price_job 
     return best;
 }
 
+/* A job that must have ended by some time, and loses nothing until then, pays V of that time; what
+ * its units always cost is as if it were on all prices. */
+static void check_until(struct hps_prices *p, struct hps_price_job *j, struct hps_price_work *w,
+                        double until_s)
+{
+    j->weight = 0;
+    j->until_s = until_s;
+    struct hps_price_choice c = hps_price_choose(p, j, w, NULL);
+    double slow = pay(p, j, until_s);
+    if (isinf(c.value))
+        assert_true(dual(p, j, until_s, 2e7) > dual(p, j, until_s, 1e7));
+    else
+        assert_true(fabs(c.value - slow) <= 1e-4 * (slow + 1));
+    for (int t = 0; t < T; t++)
+        p->always[t] = 0.5 * (t + 1);
+    double above = hps_price_choose(p, j, w, NULL).value;
+    for (int i = 0; i < I; i++)
+        for (int t = 0; t < T; t++)
+            p->price[i * T + t] += p->always[t];
+    p->always[0] = p->always[1] = 0;
+    if (until_s <= p->edge[I])
+        assert_true(above == hps_price_choose(p, j, w, NULL).value ||
+                    fabs(above / hps_price_choose(p, j, w, NULL).value - 1) < 1e-9);
+}
+
 static void a_job_does_its_best(void **state)
 {
     (void)state;
@@ -157,6 +182,7 @@ static void a_job_does_its_best(void **state)
             paid += use[i] * p->price[i];
         assert_true(fabs(c.value - slow_value(p, j)) <= 1e-4 * c.value);
         assert_true(fabs(j->weight * c.end_s + paid - c.value) <= 1e-6 * c.value);
+        check_until(p, j, w, c.end_s * real(&d, 0.7, 1.3));
         hps_price_work_free(w);
         hps_price_job_free(j);
         hps_prices_free(p);

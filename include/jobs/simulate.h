@@ -1,7 +1,7 @@
 /* simulate.h - a pool and a policy over the jobs of a workload, event by event: none is run.
  *
  * Jobs are placed on nodes as place.h says; one that is moved pays a restart, and one that shares a
- * node with another is slower by what is known of the two.
+ * node with another is slower by what is known of the two, and by what both want of its link.
  *
  * A job that gets units works from `restart_s` seconds on at the speed of its configuration; when
  * it loses them, the share of its work that is done stays done. The policy is asked where a job

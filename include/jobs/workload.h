@@ -18,6 +18,8 @@ struct hps_job_config {
     struct hps_config_part part[HPS_CONFIG_TYPES];  /* (nparts) of distinct types              */
     double seconds;             /* for all of the job's work, without starts                   */
     double step_s;              /* for one step of it; 0: not known                            */
+    double link_s;              /* in which a unit sends and receives, where it is on several
+                                   nodes (jobs/links.h); 0: not known                          */
 };
 
 struct hps_pool_job {

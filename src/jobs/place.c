@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "jobs/links.h"
 
 enum { SUBSET = 12 };           /* jobs of a node of which all subsets may be asked to move */
 
@@ -53,7 +54,7 @@ static bool is_on(const struct place *p, int job, int node)
 
 static void welcome(struct place *p, int job, int node)
 {
-    if (!p->opt->beside) return;
+    if (!p->opt->beside && !p->opt->links) return;
     for (int g = p->first[node]; g >= 0; g = p->guest[g].next)
         if (p->guest[g].job == job) return;
     hps_mem_grow(&p->guest, &p->guest_cap, (size_t)p->nguest + 1, sizeof *p->guest);
@@ -95,12 +96,29 @@ static double slowness(const struct place *p, const struct hps_place_job *job, i
     return 1 / share;
 }
 
+/* Of the node's link, what is wanted beyond all of its time once this job is on the node, if it is
+ * on another one already. */
+static double beyond_link(const struct place *p, const struct hps_place_job *job, int node)
+{
+    double part = job->at.n > 0 && job->at.part[0].node != node
+                      ? fmin(1, job->config->link_s / job->config->seconds) : 0;
+    double sum = part;
+
+    if (!p->opt->links || !(part > 0)) return 0;
+    for (int g = p->first[node]; g >= 0; g = p->guest[g].next) {
+        const struct hps_place_job *other = &p->job[p->guest[g].job];
+        if (other != job && is_on(p, p->guest[g].job, node))
+            sum += hps_links_part(other->config, &other->at);
+    }
+    return fmax(0, sum - 1);
+}
+
 /* How much longer everybody there takes together once this job is on the node. */
 static double slowed(const struct place *p, const struct hps_place_job *job, int node, int type)
 {
     const struct hps_interference *x = p->opt->beside;
 
-    if (!x) return 0;
+    if (!x) return beyond_link(p, job, node);
     double sum = slowness(p, job, node, type) - 1;
     for (int g = p->first[node]; g >= 0; g = p->guest[g].next) {
         const struct hps_place_job *other = &p->job[p->guest[g].job];
@@ -108,7 +126,7 @@ static double slowed(const struct place *p, const struct hps_place_job *job, int
         double now = slowness(p, other, node, type);
         sum += now / hps_interference_share(x, type, other->model, job->model) - now;
     }
-    return sum;
+    return sum + beyond_link(p, job, node);
 }
 
 /* An empty node of at most `units`, the largest first, then one that it was on; -1: there is none.
@@ -395,6 +413,7 @@ void hps_place_shares(const struct hps_place_opt *opt, const struct hps_place_jo
                                                    job[guest[g].job].model);
             share[i] = fmin(share[i], here);
         }
+    if (opt->links) hps_links_shares(opt->pool, job, n, share);
     hps_mem_free(guest);
     hps_mem_free(first);
 }

@@ -17,6 +17,7 @@ struct simulator {
     int *number;                /* (view.n) the workload's number of each of the view's jobs   */
     double *works_s;            /* (view.n) when the job that starts will have started         */
     struct hps_place_job *place;        /* (view.n) where each is                              */
+    bool links;                 /* what jobs want of nodes' links is known                     */
     double *share;              /* (view.n) of its speed alone that it keeps there             */
     struct hps_job_decision decision;
     int arrived;                /* so many have                                                */
@@ -198,7 +199,8 @@ static bool stop_changed(struct simulator *m)
 /* Gives each job that gets units its nodes; one that has to move closes its span where it was. */
 static void place(struct simulator *m)
 {
-    struct hps_place_opt opt = { m->view.pool, m->s->may_move, m->s->blind ? NULL : m->s->beside };
+    struct hps_place_opt opt = { m->view.pool, m->s->may_move, m->s->blind ? NULL : m->s->beside,
+                                 m->links && !m->s->blind };
     struct hps_placed *was = hps_mem_new((size_t)m->view.n, sizeof *was);
 
     for (int i = 0; i < m->view.n && opt.may_move; i++)
@@ -230,9 +232,9 @@ static enum hps_status decide(struct simulator *m)
         for (int i = 0; i < m->view.n; i++)
             if (m->view.job[i].config != m->decision.config[i]) start(m, i, m->decision.config[i]);
     }
-    if (m->s->beside)
-        hps_place_shares(&(struct hps_place_opt){ m->view.pool, false, m->s->beside }, m->place,
-                         m->view.n, m->share);
+    if (m->s->beside || m->links)
+        hps_place_shares(&(struct hps_place_opt){ m->view.pool, false, m->s->beside, m->links },
+                         m->place, m->view.n, m->share);
     return HPS_OK;
 }
 
@@ -264,10 +266,18 @@ static enum hps_status run(struct simulator *m)
     return st;
 }
 
+static bool know_links(const struct hps_workload *w)
+{
+    for (int j = 0; j < w->n; j++)
+        for (int c = 0; c < w->job[j].nconfig; c++)
+            if (w->job[j].config[c].link_s > 0) return true;
+    return false;
+}
+
 static enum hps_status by_decisions(const struct hps_simulation *s, struct hps_job_outcomes *out)
 {
     size_t n = (size_t)s->workload->n;
-    struct simulator m = { .s = s, .out = out };
+    struct simulator m = { .s = s, .out = out, .links = know_links(s->workload) };
 
     m.view = (struct hps_job_view){ .restart_s = s->restart_s, .pool = s->pool };
     m.view.job = hps_mem_new(n, sizeof *m.view.job);

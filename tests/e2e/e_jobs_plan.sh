@@ -92,4 +92,23 @@ echo 'nodes: [{name: n, units: {gpu: 4}}, {name: m, units: {gpu: 4}}]' >>other.y
 refuse 65 'it has none of the types' plan list.yaml --pool other.yaml
 refuse 64 'no list of jobs' plan "$srcdir/inputs/jobs/tiresias_60.csv"
 refuse 64 'policy all is for' plan list.yaml --policy all
+
+echo '-- two jobs whose ranks mostly wait for a link, one node of both is the same'
+/usr/bin/python3 - pools/p/profiles/* <<'END' >slow.json
+import json, sys
+p = json.load(open(sys.argv[1]))
+for layer in p["layers"]:
+    layer["sync"] = [1e5 * x for x in layer["sync"]]
+    layer["beta"] = [1 for x in layer["sync"]]
+json.dump(p, sys.stdout)
+END
+four='deck: bags.yaml, set: {schedule.profile: slow.json}, units: {min: 4, max: 4}'
+list links 'jobs:' "  - {name: a, $four}"
+sed -i 's/0-3/0-2/; s/cpu: 4/cpu: 3/' list.yaml
+expect 0 '' heterps jobs simulate list.yaml --restart 0 --json alone.json
+list links 'jobs:' "  - {name: a, $four}" "  - {name: b, $four}"
+sed -i 's/0-3/0-2/; s/cpu: 4/cpu: 3/' list.yaml
+expect 0 '' heterps jobs simulate list.yaml --restart 0 --json both.json
+awk -v a="$(number alone.json mean_jct_s)" -v b="$(number both.json mean_jct_s)" \
+    'BEGIN { exit !(b > 1.2 * a && b < 2.1 * a) }' || fail 'the link is not shared'
 verdict

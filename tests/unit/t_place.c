@@ -15,6 +15,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "jobs/links.h"
 #include "jobs/place.h"
 
 enum { NODES = 4, UNITS = 4, JOBS = 8, CASES = 4000 };
@@ -149,7 +150,7 @@ static void places_as_all_ways_say(void **state)
         build(&s, &at);
         if (s.n > 0 && s.node[s.n - 1] < 0) {
             int need = fewest(&s, 0, free, 0, JOBS);
-            hps_place(&(struct hps_place_opt){ s.pool, may_move, NULL }, s.job, s.n);
+            hps_place(&(struct hps_place_opt){ s.pool, may_move, NULL, false }, s.job, s.n);
             check_units(&s);
             int moved = count_moved(&s);
             int units = s.units[s.n - 1];
@@ -195,7 +196,7 @@ static void goes_where_all_slow_each_other_least(void **state)
             if (slow < least - 1e-12) best = i;
             least = fmin(least, slow);
         }
-        struct hps_place_opt opt = { s.pool, false, &x };
+        struct hps_place_opt opt = { s.pool, false, &x, false };
         hps_place(&opt, s.job, s.n);
         int node = s.job[3].at.part[0].node;
         assert_int_equal(s.job[node].model, s.job[best].model);
@@ -220,12 +221,106 @@ static void predicts_what_was_not_measured(void **state)
         assert_true(fabs(share[i] - exp(-0.1 * (1 + i / N) * (0.2 + i % N))) < 1e-9);
 }
 
+/* ---- links ---- */
+
+static void spread_over(struct stage *s, uint64_t *at)
+{
+    int i = s->n, nodes = 1 + draw(at, 3);
+
+    settle(s, 1, 0);
+    s->config[i].link_s = (double)(1 + draw(at, 10)) / 10;
+    hps_mem_free(s->job[i].at.part);
+    s->job[i].at.part = hps_mem_new((size_t)nodes + 1, sizeof *s->job[i].at.part);
+    s->job[i].at.n = nodes;
+    for (int k = 0, node = draw(at, NODES); k < nodes; k++)
+        s->job[i].at.part[k] = (struct hps_placed_part){ (node + k) % NODES, 0, 1 };
+    /* two parts on one node use its link once */
+    if (draw(at, 4) == 0)
+        s->job[i].at.part[s->job[i].at.n++] = s->job[i].at.part[0];
+}
+
+static bool uses(const struct stage *s, int i, int node)
+{
+    for (int k = 0; k < s->job[i].at.n; k++)
+        if (s->job[i].at.part[k].node == node) return true;
+    return false;
+}
+
+/* What a job gets of a link is max-min fair: no link is used for more than all of its time; and
+ * whoever gets less than it wants has a link that is used for all of its time, of which nobody gets
+ * more. */
+static void links_are_shared_fairly(void **state)
+{
+    uint64_t at = 1u << 21;
+    int slowed = 0;
+
+    (void)state;
+    for (int c = 0; c < 1000; c++) {
+        struct stage s;
+        double share[JOBS], got[JOBS], used[NODES] = { 0 };
+        memset(&s, 0, sizeof s);
+        s.pool = hps_job_pool_grid(NODES, UNITS);
+        for (int i = 0; i < JOBS; i++)
+            spread_over(&s, &at);
+        hps_place_shares(&(struct hps_place_opt){ s.pool, false, NULL, true }, s.job, s.n, share);
+        for (int i = 0; i < JOBS; i++) {
+            double part = hps_links_part(&s.config[i], &s.job[i].at);
+            assert_true(share[i] > 0 && share[i] <= 1 && (part > 0 || share[i] == 1));
+            got[i] = part * share[i];
+            for (int node = 0; node < NODES; node++)
+                if (uses(&s, i, node)) used[node] += got[i];
+        }
+        for (int node = 0; node < NODES; node++)
+            assert_true(used[node] < 1 + 1e-9);
+        for (int i = 0; i < JOBS; i++) {
+            bool bound = share[i] == 1;
+            for (int node = 0; node < NODES && !bound; node++) {
+                bound = uses(&s, i, node) && used[node] > 1 - 1e-9;
+                for (int k = 0; k < JOBS && bound; k++)
+                    bound = !uses(&s, k, node) || got[k] <= got[i] + 1e-9;
+            }
+            assert_true(bound);
+            slowed += share[i] < 1;
+        }
+        clear(&s);
+    }
+    assert_true(slowed > 1000);
+}
+
+/* The rest of a job that is on a whole node goes to the node whose link is wanted the least. */
+static void goes_where_the_link_is_free(void **state)
+{
+    struct stage s;
+
+    (void)state;
+    memset(&s, 0, sizeof s);
+    s.pool = hps_job_pool_grid(4, 4);
+    settle(&s, 2, 0);
+    settle(&s, 2, 2);
+    settle(&s, 6, -1);
+    for (int i = 0; i < 3; i++)
+        s.config[i].link_s = 0.8;
+    /* the first is on node 3 too, and wants its links; the second is on one node */
+    hps_mem_free(s.job[0].at.part);
+    s.job[0].at.part = hps_mem_new(2, sizeof *s.job[0].at.part);
+    s.job[0].at.n = 2;
+    s.job[0].at.part[0] = (struct hps_placed_part){ 0, 0, 2 };
+    s.job[0].at.part[1] = (struct hps_placed_part){ 3, 0, 1 };
+    hps_place(&(struct hps_place_opt){ s.pool, false, NULL, true }, s.job, s.n);
+    assert_int_equal(s.job[2].at.n, 2);
+    assert_int_equal(s.job[2].at.part[0].node, 1);
+    assert_int_equal(s.job[2].at.part[1].node, 2);
+    clear(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(places_as_all_ways_say),
         cmocka_unit_test(goes_where_all_slow_each_other_least),
         cmocka_unit_test(predicts_what_was_not_measured),
+        cmocka_unit_test(links_are_shared_fairly),
+        cmocka_unit_test(goes_where_the_link_is_free),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

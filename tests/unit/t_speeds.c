@@ -211,8 +211,10 @@ static void no_configurations(void **state)
 
 static void asked(void **state)
 {
-    struct hps_job_config c[] = { { 1, { { 0, 1 } }, 100, 0 }, { 1, { { 0, 2 } }, 55, 0 },
-                                  { 1, { { 0, 4 } }, 40, 0 }, { 1, { { 0, 8 } }, 39, 0 } };
+    struct hps_job_config c[] = { { .nparts = 1, .part = { { 0, 1 } }, .seconds = 100 },
+                                  { .nparts = 1, .part = { { 0, 2 } }, .seconds = 55 },
+                                  { .nparts = 1, .part = { { 0, 4 } }, .seconds = 40 },
+                                  { .nparts = 1, .part = { { 0, 8 } }, .seconds = 39 } };
 
     (void)state;
     /* 100, 110, 160, 312 unit-seconds: four units have more than half of the most work for each */
@@ -227,7 +229,8 @@ static void asked(void **state)
 static void corrections(void **state)
 {
     struct hps_correction c = { 0 };
-    const struct hps_job_config two = { 1, { { 0, 2 } }, 0, 0 }, four = { 1, { { 0, 4 } }, 0, 0 };
+    const struct hps_job_config two = { .nparts = 1, .part = { { 0, 2 } } };
+    const struct hps_job_config four = { .nparts = 1, .part = { { 0, 4 } } };
 
     (void)state;
     assert_true(hps_correction_of(&c, &two) == 1);

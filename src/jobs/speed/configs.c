@@ -95,11 +95,23 @@ static struct hps_profile *part_of(const struct hps_profile *p, const struct cho
 
 /* ---- a configuration ---- */
 
+/* Seconds of a run in which a unit of the plan sends and receives: of the stage that does so the
+ * longest, by the paper's model. */
+static double link_seconds(const struct hps_plan *plan, const struct hps_profile *q)
+{
+    double dt = 0;
+
+    for (int s = 0; s < plan->S; s++)
+        dt = fmax(dt, plan->stage[s].dt);
+    return dt * q->epochs * q->examples;
+}
+
 static struct hps_job_config config_of(const struct hps_plan *plan, const struct hps_profile *q,
                                        const struct choice *c,
                                        const struct hps_config_part_of *part)
 {
-    struct hps_job_config config = { .seconds = hps_promise_run(plan, q).seconds };
+    struct hps_job_config config = { .seconds = hps_promise_run(plan, q).seconds,
+                                     .link_s = link_seconds(plan, q) };
 
     for (int i = 0; i < c->n; i++) {
         long long units = hps_plan_servers_on(plan, q, i);
@@ -128,7 +140,7 @@ static void add(struct found *f, const struct hps_job_config *config)
 {
     for (int i = 0; i < f->n; i++)
         if (hps_config_same(&f->config[i], config)) {
-            f->config[i].seconds = fmin(f->config[i].seconds, config->seconds);
+            if (config->seconds < f->config[i].seconds) f->config[i] = *config;
             return;
         }
     hps_mem_grow(&f->config, &f->cap, (size_t)f->n + 1, sizeof *f->config);

@@ -240,6 +240,7 @@ static void scale(const struct maker *m, int j, struct hps_pool_job *job)
     }
     for (int c = 0; c < job->nconfig; c++) {
         double steps_s = job->config[c].seconds - s->p->engine.run_s;
+        job->config[c].link_s *= all / (s->p->examples * s->p->epochs);
         job->config[c].seconds = steps_s * all / (s->p->examples * s->p->epochs) *
                                      hps_correction_of(&correction, &job->config[c]) +
                                  s->p->engine.run_s;

@@ -1,7 +1,8 @@
 /* trace.h - traces of jobs that others published, in their own formats, as workloads.
  *
  * A format is one file and one line of a list. A trace tells its format by the columns of its first
- * line, or by the number of its columns where it has no such line, or it is named.
+ * line, or by the number of its columns where it has no such line, or it is named. A pool's journal
+ * (jobs/journal.h), *.jsonl, is a trace too, and tells its pool.
  *
  * The types of a table of speeds are those of the pool by their names, without regard to case. A
  * pool of one type that has none of the names stands for the last type of the table. */

@@ -136,4 +136,34 @@ sed '2s/2017-[0-9-]*/yesterday/' "$in/philly_400.csv" >bad.csv
 refuse 65 'wanted is YYYY-MM-DD' bad.csv
 cut -f 1-9 "$in/gavel_medium.trace" >bad.trace
 refuse 65 'has not the columns' bad.trace --pool 8x4
+
+echo '-- a journal is a trace, and tells its pool; what a crash left of its last record is none'
+journal() {
+    echo '{"format": "heterps-journal-1"}'
+    printf '{"t": 0.0, "event": "pool", "types": [{"name": "gpu", "price_usd_hour": 3}], '
+    echo '"nodes": [{"name": "a", "units": {"gpu": 2}}, {"name": "b", "units": {"gpu": 2}}]}'
+    for j in a b c; do
+        printf '{"t": 1.0, "event": "arrive", "job": "%s", "arrive": 1, "deadline": null, ' $j
+        printf '"priority": 1, "after": [], "asked": 0, '
+        echo '"configs": [{"units": {"gpu": 2}, "seconds": 100}]}'
+    done
+}
+journal >journal.jsonl
+expect 0 '' heterps jobs simulate journal.jsonl --policy fifo --json whole.json
+equal "$(number whole.json makespan_s)" 201.0
+equal "$(number whole.json ended)" 3
+journal | head -c -9 >cut.jsonl
+expect 0 'line 5 is damaged: the 3 records before it count' \
+    heterps jobs simulate cut.jsonl --policy fifo --json cut.json
+equal "$(number cut.json ended)" 2
+expect 0 '' heterps jobs simulate journal.jsonl --policy fifo --pool 3x2 --json other.json
+equal "$(number other.json makespan_s)" 101.0
+tail -n +2 journal.jsonl >bad.jsonl
+refuse 65 'is no journal' bad.jsonl
+sed 's/"seconds": 100/"seconds": -100/' journal.jsonl >bad.jsonl
+refuse 65 "job 'a' has not arrive, priority and configs" bad.jsonl
+grep -v arrive journal.jsonl >bad.jsonl
+refuse 65 'no job has arrived' bad.jsonl
+refuse 64 "a journal has its jobs' seconds" journal.jsonl --speeds "$in/pollux_speeds.csv"
+refuse 66 'nosuch' nosuch.jsonl
 verdict

@@ -5,6 +5,7 @@
 
 #include "base/say.h"
 #include "data/text.h"
+#include "jobs/journal_jobs.h"
 #include "jobs/trace/trace_impl.h"
 
 extern const struct hps_trace_format hps_trace_tiresias, hps_trace_pollux, hps_trace_gavel,
@@ -135,6 +136,26 @@ static enum hps_status check(const struct hps_trace_format *f, const struct hps_
     return HPS_OK;
 }
 
+/* A journal is called so, and is no table. */
+static bool is_journal(const char *path)
+{
+    const char *end = strrchr(path, '.');
+
+    return end && strcmp(end, ".jsonl") == 0;
+}
+
+static enum hps_status load_journal(struct hps_workload **w, const struct hps_trace_opt *opt)
+{
+    struct hps_job_pool *given = (struct hps_job_pool *)opt->pool;
+
+    if (opt->nspeeds > 0 || opt->cluster) {
+        HPS_SAY(HPS_ERROR, "--%s: a journal has its jobs' seconds, and one pool",
+                opt->nspeeds > 0 ? "speeds" : "cluster");
+        return HPS_USAGE;
+    }
+    return hps_journal_workload(w, given || !opt->own ? &given : opt->own, opt->path);
+}
+
 enum hps_status hps_trace_load(struct hps_workload **w, const struct hps_trace_opt *opt)
 {
     const struct hps_trace_format *format = opt->format ? named(opt->format) : NULL;
@@ -142,6 +163,7 @@ enum hps_status hps_trace_load(struct hps_workload **w, const struct hps_trace_o
 
     *w = NULL;
     if (opt->format && !format) return HPS_USAGE;
+    if (!format && is_journal(opt->path)) return load_journal(w, opt);
     enum hps_status st = load(&t, &format, opt->path);
     if (st) return st;
     st = check(format, opt);

@@ -2,9 +2,10 @@
  *
  * A unit of type t costs p_t(i) for each second of interval i; behind the last edge units cost
  * nothing. A job that has the share `left` of its work to do from `from_s` on, and loses `weight`
- * for each second until it ends, chooses when to run in which configuration, for the least of
+ * for each second from `due_s` until it ends, chooses when to run in which configuration, for the
+ * least of
  *
- *     weight * end + sum over its seconds of price * units
+ *     weight * max(0, end - due_s) + sum over its seconds of price * units
  *
  * It may change its configuration at any instant, at no cost: so this is a lower bound on what it
  * loses and pays in any schedule. For an end C the second term is a linear program with one row;
@@ -38,6 +39,7 @@ void hps_prices_free(struct hps_prices *p); /* NULL is fine */
 /* A job as its prices see it. */
 struct hps_price_job {
     double from_s, left, weight;
+    double due_s;               /* it loses nothing until then; 0 at first                     */
     double until_s;             /* it must have ended by then; INFINITY at first               */
     const struct hps_pool_job *job;     /* borrowed                                            */
     int n;

@@ -155,6 +155,23 @@ static void check_until(struct hps_prices *p, struct hps_price_job *j, struct hp
                     fabs(above / hps_price_choose(p, j, w, NULL).value - 1) < 1e-9);
 }
 
+/* A job that loses nothing until it is due does as well as it does best with an end from then on. */
+static void check_due(const struct hps_prices *p, struct hps_price_job *j,
+                      struct hps_price_work *w, double due_s)
+{
+    double best = pay(p, j, due_s);
+
+    j->due_s = due_s;
+    for (int k = 0; k <= 400; k++) {
+        double end = due_s + k * (p->edge[I] + 60) / 400;
+        best = fmin(best, j->weight * (end - due_s) + pay(p, j, end));
+    }
+    double value = hps_price_choose(p, j, w, NULL).value;
+    assert_true(value <= best * (1 + 1e-4) + 1e-4);
+    assert_true(value >= best - j->weight * (p->edge[I] + 60) / 400 - 1e-3);
+    j->due_s = 0;
+}
+
 static void a_job_does_its_best(void **state)
 {
     (void)state;
@@ -182,6 +199,7 @@ static void a_job_does_its_best(void **state)
             paid += use[i] * p->price[i];
         assert_true(fabs(c.value - slow_value(p, j)) <= 1e-4 * c.value);
         assert_true(fabs(j->weight * c.end_s + paid - c.value) <= 1e-6 * c.value);
+        if (k % 8 == 0) check_due(p, j, w, c.end_s * real(&d, 0.5, 2));
         check_until(p, j, w, c.end_s * real(&d, 0.7, 1.3));
         hps_price_work_free(w);
         hps_price_job_free(j);

@@ -10,6 +10,8 @@
 #include "base/mem.h"
 #include "jobs/price.h"
 
+enum { PIECES_MORE = 3 };       /* than intervals: behind the last edge, twice, and a parted one */
+
 struct step {
     double at, work, rate;      /* work = rate * the interval's seconds                        */
     int config;                 /* of the job, from this step on                               */
@@ -22,19 +24,29 @@ struct taken {
     double work, cost;          /* of all of them                                              */
 };
 
+/* Of interval i, or behind the last edge, I. */
+struct piece {
+    int i;
+    double begin, end;
+    bool last;                  /* the job need not, or must not, end later                    */
+};
+
 struct hps_price_work {
-    struct step *step;          /* of all intervals                                            */
-    int *first;                 /* (I + 2) of the steps of each interval                       */
+    int npiece;
+    struct piece *piece;        /* (npiece) at most one more than there are intervals          */
+    struct step *step;          /* of all pieces                                               */
+    int *first;                 /* (npiece + 1) of the steps of each piece                     */
     struct taken taken;
 };
 
 struct hps_price_work *hps_price_work_new(const struct hps_prices *p, int configs)
 {
     struct hps_price_work *w = hps_mem_new(1, sizeof *w);
-    size_t n = (size_t)(p->I + 1) * (size_t)configs;
+    size_t pieces = (size_t)p->I + PIECES_MORE, n = pieces * (size_t)configs;
 
+    w->piece = hps_mem_new(pieces, sizeof *w->piece);
     w->step = hps_mem_new(n, sizeof *w->step);
-    w->first = hps_mem_new((size_t)p->I + 2, sizeof *w->first);
+    w->first = hps_mem_new(pieces + 1, sizeof *w->first);
     w->taken.step = hps_mem_new(n, sizeof *w->taken.step);
     return w;
 }
@@ -42,24 +54,44 @@ struct hps_price_work *hps_price_work_new(const struct hps_prices *p, int config
 void hps_price_work_free(struct hps_price_work *w)
 {
     if (!w) return;
+    hps_mem_free(w->piece);
     hps_mem_free(w->step);
     hps_mem_free(w->first);
     hps_mem_free(w->taken.step);
     hps_mem_free(w);
 }
 
-/* ---- intervals; the one behind the last edge has room for all of the job's work ---- */
+/* ---- pieces: of intervals, from the job's begin on, until its last end, parted where it is due ---- */
 
-static double begin_of(const struct hps_prices *p, const struct hps_price_job *j, int i)
+/* The piece of interval i that begins there. Behind the last edge there is room for all of the job's
+ * work, in any of its configurations. */
+static struct piece piece_at(const struct hps_prices *p, const struct hps_price_job *j, int i,
+                             double begin)
 {
-    return fmax(p->edge[i], j->from_s);
+    double room = (1 + 1e-9) * j->left * j->job->config[j->config[0]].seconds;
+    double end = i < p->I ? fmax(p->edge[i + 1], begin) : begin + room;
+    bool parted = begin < j->due_s && j->due_s < end;
+
+    if (parted) end = j->due_s;
+    return (struct piece){ i, begin, fmin(end, j->until_s),
+                           (i == p->I && !parted) || end >= j->until_s };
 }
 
-static double end_of(const struct hps_prices *p, const struct hps_price_job *j, int i)
+static struct piece first_piece(const struct hps_prices *p, const struct hps_price_job *j)
 {
-    if (i < p->I) return fmin(fmax(p->edge[i + 1], j->from_s), j->until_s);
-    return fmin(j->until_s, begin_of(p, j, i) +
-                (1 + 1e-9) * j->left * j->job->config[j->config[0]].seconds);
+    int i = 0;
+
+    while (i < p->I && p->edge[i + 1] <= j->from_s)
+        i++;
+    return piece_at(p, j, i, fmax(p->edge[i], j->from_s));
+}
+
+static struct piece next_piece(const struct hps_prices *p, const struct hps_price_job *j,
+                               const struct piece *before)
+{
+    bool ends = before->i < p->I && before->end >= p->edge[before->i + 1];
+
+    return piece_at(p, j, before->i + ends, before->end);
 }
 
 static double cost_of(const struct hps_prices *p, const struct hps_job_config *c, int i)
@@ -76,16 +108,16 @@ static double cost_of(const struct hps_prices *p, const struct hps_job_config *c
 
 /* ---- steps ---- */
 
-/* The steps of an interval: the lower hull of costs over rates, from nothing at no cost. */
-static int make_steps(const struct hps_prices *p, const struct hps_price_job *j, int i,
-                      struct step *step)
+/* The steps of a piece: the lower hull of costs over rates, from nothing at no cost. */
+static int make_steps(const struct hps_prices *p, const struct hps_price_job *j,
+                      const struct piece *piece, struct step *step)
 {
-    double seconds = end_of(p, j, i) - begin_of(p, j, i), rate = 0, cost = 0;
+    double seconds = piece->end - piece->begin, rate = 0, cost = 0;
     int n = 0;
 
     for (int k = 0; k < j->n && seconds > 0; k++) {
         const struct hps_job_config *c = &j->job->config[j->config[k]];
-        double to = 1 / c->seconds, dear = cost_of(p, c, i);
+        double to = 1 / c->seconds, dear = cost_of(p, c, piece->i);
         while (n > 0 && (dear - cost) <= step[n - 1].at * (to - rate)) {
             n--;
             rate -= step[n].rate;
@@ -132,7 +164,7 @@ static void drop_dearest(struct taken *t)
 
 /* ---- ends ---- */
 
-/* The multiplier at which an interval's surplus (jobs/price.h: h) is x. */
+/* The multiplier at which a piece's surplus (jobs/price.h: h) is x. */
 static double mu_of_surplus(const struct step *step, int n, double x)
 {
     double rate = 0, cost = 0, mu = INFINITY;
@@ -145,8 +177,14 @@ static double mu_of_surplus(const struct step *step, int n, double x)
     return mu;
 }
 
-/* The end within an interval at which one second more costs as much as it saves: its multiplier is
- * mu, `t` are the steps below it of all intervals until then. */
+/* What the job loses by ending at that time. */
+static double late(const struct hps_price_job *j, double end)
+{
+    return j->weight * fmax(0, end - j->due_s);
+}
+
+/* The end within a piece at which one second more costs as much as it saves: its multiplier is mu,
+ * `t` are the steps below it of all pieces until then. */
 static struct hps_price_choice inside(const struct hps_price_job *j, double begin, double mu,
                                       const struct taken *t, const struct step *step, int n)
 {
@@ -157,7 +195,7 @@ static struct hps_price_choice inside(const struct hps_price_job *j, double begi
         work -= step[k].work;
         cost -= step[k].work * step[k].at;
     }
-    return (struct hps_price_choice){ j->weight * begin + mu * (j->left - work) + cost,
+    return (struct hps_price_choice){ late(j, begin) + mu * (j->left - work) + cost,
                                       begin + fmax(0, j->left - work) / rate, mu };
 }
 
@@ -166,33 +204,34 @@ static void consider(struct hps_price_choice *best, struct hps_price_choice c)
     if (c.value < best->value) *best = c;
 }
 
-/* Interval i comes: its steps are taken, those that are too dear by now are left out, and `best` is
- * the best end so far. mu: of ending before it, INFINITY: that cannot be; returns that of ending
- * with it. */
-static double extend(const struct hps_prices *p, const struct hps_price_job *j,
-                     struct hps_price_work *w, int i, double mu, struct hps_price_choice *best)
+/* A piece comes: its steps are taken, those that are too dear by now are left out, and `best` is the
+ * best end so far; before the job is due none is better than when it is. mu: of ending before the
+ * piece, INFINITY: that cannot be; returns that of ending with it. */
+static double extend(const struct hps_price_job *j, struct hps_price_work *w, int at, double mu,
+                     struct hps_price_choice *best)
 {
-    const struct step *step = w->step + w->first[i];
-    int n = w->first[i + 1] - w->first[i];
+    const struct step *step = w->step + w->first[at];
+    const struct piece *piece = &w->piece[at];
+    int n = w->first[at + 1] - w->first[at];
     struct taken *t = &w->taken;
     double turn = mu_of_surplus(step, n, j->weight);
-    bool seen = !(turn < mu);
+    bool seen = piece->begin < j->due_s || !(turn < mu);
 
     for (int k = 0; k < n && step[k].at < mu; k++)
         take(t, &step[k]);
     for (; t->work >= j->left; drop_dearest(t)) {
         if (!seen && t->step[0].at < turn) {
-            consider(best, inside(j, begin_of(p, j, i), turn, t, step, n));
+            consider(best, inside(j, piece->begin, turn, t, step, n));
             seen = true;
         }
         if (t->work - t->step[0].work < j->left) break;
     }
     if (t->work < j->left) return INFINITY;
     struct hps_price_choice c = {
-        j->weight * end_of(p, j, i) + t->cost - (t->work - j->left) * t->step[0].at,
-        end_of(p, j, i), t->step[0].at
+        late(j, piece->end) + t->cost - (t->work - j->left) * t->step[0].at, piece->end,
+        t->step[0].at
     };
-    consider(best, c);
+    if (piece->end >= j->due_s || piece->last) consider(best, c);
     return c.mu;
 }
 
@@ -209,24 +248,24 @@ static void add_use(const struct hps_prices *p, const struct hps_job_config *c, 
  * leads from the configuration before it, whose units it gives back. */
 static void use_units(const struct hps_prices *p, const struct hps_price_job *j,
                       const struct hps_price_work *w, const struct hps_price_choice *best,
-                      int from, double *use)
+                      double *use)
 {
     const struct hps_job_config *config = j->job->config;
     double left = j->left;
 
     for (int pass = 0; pass < 2; pass++)
-        for (int i = from; i <= p->I && begin_of(p, j, i) < best->end_s; i++) {
-            double seconds = fmin(end_of(p, j, i), best->end_s) - begin_of(p, j, i);
-            int k = w->first[i];
-            while (k < w->first[i + 1] && w->step[k].at < best->mu)
+        for (int at = 0; at < w->npiece && w->piece[at].begin < best->end_s; at++) {
+            double seconds = fmin(w->piece[at].end, best->end_s) - w->piece[at].begin;
+            int k = w->first[at], i = w->piece[at].i;
+            while (k < w->first[at + 1] && w->step[k].at < best->mu)
                 k++;
-            const struct step *before = k > w->first[i] ? &w->step[k - 1] : NULL;
+            const struct step *before = k > w->first[at] ? &w->step[k - 1] : NULL;
             if (pass == 0 && before) {
                 add_use(p, &config[before->config], i, seconds, use);
                 left -= seconds / config[before->config].seconds;
             }
             if (pass == 0 || left <= 0) continue;
-            if (k == w->first[i + 1] || w->step[k].at > best->mu) continue;
+            if (k == w->first[at + 1] || w->step[k].at > best->mu) continue;
             seconds = fmin(seconds, left / w->step[k].rate);
             add_use(p, &config[w->step[k].config], i, seconds, use);
             if (before) add_use(p, &config[before->config], i, -seconds, use);
@@ -239,19 +278,20 @@ struct hps_price_choice hps_price_choose(const struct hps_prices *p, const struc
 {
     struct hps_price_choice best = { INFINITY, INFINITY, 0 };
     double mu = INFINITY;
-    int from = 0;
+    struct piece piece = first_piece(p, j);
 
-    while (from < p->I && p->edge[from + 1] <= j->from_s)
-        from++;
-    w->taken.n = 0;
+    w->taken.n = w->npiece = 0;
     w->taken.work = w->taken.cost = 0;
-    w->first[from] = 0;
-    for (int i = from; i <= p->I; i++) {
-        /* later than that, its end alone costs more */
-        if (j->weight * begin_of(p, j, i) >= best.value || begin_of(p, j, i) >= j->until_s) break;
-        w->first[i + 1] = w->first[i] + make_steps(p, j, i, w->step + w->first[i]);
-        mu = extend(p, j, w, i, mu, &best);
+    w->first[0] = 0;
+    /* later than that, its end alone costs more */
+    while (piece.begin < j->until_s && late(j, piece.begin) < best.value) {
+        int at = w->npiece++;
+        w->piece[at] = piece;
+        w->first[at + 1] = w->first[at] + make_steps(p, j, &piece, w->step + w->first[at]);
+        mu = extend(j, w, at, mu, &best);
+        if (piece.last) break;
+        piece = next_piece(p, j, &piece);
     }
-    if (use && !isinf(best.value)) use_units(p, j, w, &best, from, use);
+    if (use && !isinf(best.value)) use_units(p, j, w, &best, use);
     return best;
 }

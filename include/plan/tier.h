@@ -28,8 +28,11 @@
 /* i of sample/2^i, of 2^-i. */
 enum { HPS_TIER_POINTS = 7, HPS_TIER_SHARES = 7 };
 
-/* Bytes of memory for each row that is in memory or in a file; for each slot beside its row. */
-enum { HPS_TIER_ROW_BYTES = 5, HPS_TIER_SLOT_BYTES = 15 };
+/* Bytes of memory for each row that is in memory or in a file: where it is, how often it was needed
+ * and two bits of the file's map, which has one for each of some 1.75 places a row; for each slot
+ * beside its row. */
+static const double HPS_TIER_ROW_BYTES = 5.25;
+enum { HPS_TIER_SLOT_BYTES = 11 };
 
 /* What a sample of steps says of the rows of one request. */
 struct hps_tier_sample {

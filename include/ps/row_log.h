@@ -27,6 +27,8 @@ struct hps_row_log;
 
 /* Where a row lies in the log: less than HPS_ROW_LOG_PLACES. */
 #define HPS_ROW_LOG_PLACES (UINT32_C(1) << 31)
+/* Bytes of memory for each of max_rows, at most, where these are many: a bit a place. */
+#define HPS_ROW_LOG_BYTES 0.25
 
 struct hps_row_log_opt {
     const char *directory;      /* that exists                                            */
@@ -80,6 +82,7 @@ struct hps_row_log_count {
     double rows_appended, rows_cleaned; /* by calls; copied while a segment was cleaned      */
     double bytes_written, waited_s;     /* to the file; for the disk, in append and read_end */
     double file_bytes, alive_rows;      /* now                                               */
+    double index_bytes;                 /* of memory, that says which rows are alive; now    */
 };
 struct hps_row_log_count hps_row_log_counted(const struct hps_row_log *log);
 

@@ -63,8 +63,9 @@ enum hps_status hps_row_store_status(struct hps_row_store *store);
 
 /* What moved so far; `rows` of its tables are not counted twice. Waits for moves. Local. */
 struct hps_tier_count hps_row_store_counted(struct hps_row_store *store);
-/* Bytes of memory for each row of the index, and for each slot beside its row. Pure. */
-size_t hps_row_store_row_bytes(void);
+/* Bytes of memory for each row of the index, with the bits of a log of many segments, and for each
+ * slot beside its row. Pure. */
+double hps_row_store_row_bytes(void);
 size_t hps_row_store_slot_bytes(void);
 
 #endif

@@ -66,7 +66,7 @@ static enum hps_status refuse_share(const struct shard *shard, int n, double byt
     double all = 0;
 
     for (int g = 0; g < n; g++)
-        all += shard[g].rows * (shard[g].row_bytes + (double)hps_row_store_row_bytes());
+        all += shard[g].rows * (shard[g].row_bytes + hps_row_store_row_bytes());
     HPS_SAY_ALL(HPS_ERROR, "storage.host_memory: %.0f bytes are not enough for the index of this "
                 "rank's rows, which have %.0f bytes", bytes, all);
     return HPS_DECK;

@@ -231,8 +231,9 @@ static void division(void **state)
     struct hps_tier_part part[3] = { { 1000, 100, false, 0 }, { 10, 100, false, 0 },
                                      { 3000, 100, false, 0 } };
 
-    assert_int_equal(HPS_TIER_ROW_BYTES, hps_row_store_row_bytes());
+    assert_true(HPS_TIER_ROW_BYTES == hps_row_store_row_bytes());
     assert_int_equal(HPS_TIER_SLOT_BYTES, hps_row_store_slot_bytes());
+    assert_true(HPS_TIER_ROW_BYTES + HPS_TIER_SLOT_BYTES / 4.0 <= 8);
     assert_true(hps_tier_divide(3, part, 1e9));
     for (int i = 0; i < 3; i++)
         assert_true(part[i].all && part[i].slots == part[i].rows);

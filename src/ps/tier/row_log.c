@@ -52,6 +52,15 @@ static enum hps_status open_all(struct hps_row_log *log)
     return st;
 }
 
+/* All that the file is to have: arrays that grow step by step have room for more than they need. */
+static void alloc_index(struct hps_row_log *log)
+{
+    log->cap_segment = log->max_segments;
+    log->segment = hps_mem_new(log->cap_segment, sizeof *log->segment);
+    log->cap_alive = (size_t)hps_log_places(log, log->max_segments) / 64 + 1;
+    log->alive = hps_mem_new(log->cap_alive, sizeof *log->alive);
+}
+
 enum hps_status hps_row_log_open(struct hps_row_log **out, const struct hps_row_log_opt *opt)
 {
     struct hps_row_log *log = hps_mem_new(1, sizeof *log);
@@ -68,6 +77,7 @@ enum hps_status hps_row_log_open(struct hps_row_log **out, const struct hps_row_
         hps_mem_free(log);
         return st;
     }
+    alloc_index(log);
     log->opt.what = log->file.what;
     log->opt.directory = log->file.directory;
     *out = log;
@@ -105,6 +115,8 @@ struct hps_row_log_count hps_row_log_counted(const struct hps_row_log *log)
     struct hps_row_log_count count = log->count;
 
     count.file_bytes = (double)(log->nsegment * hps_log_segment_bytes(log));
+    count.index_bytes = (double)(log->cap_segment * sizeof *log->segment) +
+                        (double)(log->cap_alive * sizeof *log->alive);
     return count;
 }
 

@@ -7,9 +7,9 @@
 #include "base/say.h"
 #include "base/thread.h"
 
-size_t hps_row_store_row_bytes(void)
+double hps_row_store_row_bytes(void)
 {
-    return hps_slots_row_bytes();
+    return (double)hps_slots_row_bytes() + HPS_ROW_LOG_BYTES;
 }
 
 size_t hps_row_store_slot_bytes(void)
@@ -288,7 +288,7 @@ struct hps_tier_count hps_row_store_counted(struct hps_row_store *s)
         .written = l.rows_appended,
         .bytes = l.bytes_written + l.rows_read * (double)s->row_bytes,
         .waited_s = s->waited_s,
-        .index_bytes = rows * (double)hps_row_store_row_bytes() +
+        .index_bytes = rows * (double)hps_slots_row_bytes() + l.index_bytes +
                        slots * (double)hps_row_store_slot_bytes(),
         .slots = slots,
         .rows = rows,

@@ -4,8 +4,9 @@
  * A job's profile is the first of: the one that its deck names (schedule.profile); that of its run
  * in the pool's directory, or of its deck's own run, where that run was of the same network, data
  * and training; that which was measured for this pool before, once for all such jobs
- * (DIRECTORY/profiles/). Without any, it is measured now, or the job's speed is fitted to what its
- * run measured (jobs/nnls.h). */
+ * (DIRECTORY/profiles/). Without any, the job's speed is fitted to what runs of such jobs measured
+ * (jobs/fit.h): those of the list in the pool's directory, and their decks' own. Without those, its
+ * profile is measured now. Such runs also correct what a profile promises (jobs/correction.h). */
 #ifndef HPS_JOBS_SPEEDS_H
 #define HPS_JOBS_SPEEDS_H
 

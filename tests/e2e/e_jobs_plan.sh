@@ -60,6 +60,27 @@ s24=$(seconds b 'train.steps: 24')
 close "$s24" "$(awk -v s="$s12" 'BEGIN { printf "%.12g", 2 * s }')" 1e-9
 close "$(number one.json usd)" "$(awk -v s="$s24" 'BEGIN { printf "%.12g", 4 * s / 100 }')" 1e-9
 
+echo '-- a speed fitted to what runs measured'
+# ran NAME UNITS EXAMPLES_S: a run of pool q that has ended
+ran() {
+    mkdir -p "pools/q/jobs/$1"
+    cp bags.yaml "pools/q/jobs/$1/deck.yaml"
+    echo '{"format": "heterps-status-1", "state": "finished"}' >"pools/q/jobs/$1/status.json"
+    echo '{"format": "heterps-report-1", "epoch_examples": 900, "examples_s": '"$3"',' \
+        '"stages": [{"type": "cpu", "units": '"$2"', "shares": null}]}' \
+        >"pools/q/jobs/$1/report.json"
+}
+ran a 1 1000
+ran b 2 2000
+list q 'jobs:' '  - {name: a, deck: bags.yaml}' '  - {name: b, deck: bags.yaml}' \
+    '  - {name: c, deck: bags.yaml, units: {min: 4, max: 4}}'
+expect 0 "job 'c' has no profile: its speed is fitted to 2 measured runs" \
+    heterps jobs plan list.yaml --restart 0 --json fitted.json
+close "$(number fitted.json makespan_s)" 0.18 1e-6      # 720 examples, 4000 in a second
+[ ! -e pools/q/profiles ] || fail 'it was measured all the same'
+sed -i 's/width: 16/width: 8/' pools/q/jobs/[ab]/deck.yaml
+refuse 66 'has no profile, so nobody' simulate list.yaml   # those were runs of another network
+
 echo '-- who waits for whom'
 list p 'jobs:' '  - {name: c, deck: bags.yaml, after: [b, lr]}' \
     '  - {name: b, deck: bags.yaml, after: lr}' \

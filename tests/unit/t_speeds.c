@@ -1,7 +1,7 @@
 /* t_speeds: least squares without negative coefficients finds what enumeration of all subsets does,
  * and a speed that obeys the model is found again; a job's configurations are the planner's fastest
- * plans on these units, none beats another, and none is on too little memory; a correction is drawn
- * to what is known without it. */
+ * plans on these units, none beats another, and none is on too little memory; those of what runs
+ * measured are the fit's; a correction is drawn to what is known without it. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,6 +16,7 @@
 #include "base/rng.h"
 #include "jobs/configs.h"
 #include "jobs/correction.h"
+#include "jobs/fit.h"
 #include "jobs/nnls.h"
 #include "plan/cost.h"
 #include "plan/promise.h"
@@ -224,6 +225,37 @@ static void asked(void **state)
     assert_int_equal(hps_configs_choose(4, c, 1, 100), 3);
 }
 
+/* ---- configurations of what was measured ---- */
+
+/* Of two types: the first was measured on two numbers of units, of which one is no power of two;
+ * the second only beside the first. */
+static void fitted(void **state)
+{
+    struct hps_profile *p = make_profile(1, 4, 2, 8, 0);
+    struct hps_job_pool *pool = pool_for(p);
+    const struct hps_job_config measured[] = { { 1, { { 0, 1 } }, 12, 0 },
+                                               { 1, { { 0, 3 } }, 4, 0 },
+                                               { 2, { { 0, 1 }, { 1, 2 } }, 4, 0 },
+                                               { 2, { { 0, 1 }, { 1, 2 } }, 9, 0 },
+                                               { 2, { { 0, 1 }, { 1, 9 } }, 1, 0 } };
+    struct hps_job_config *c;
+
+    (void)state;
+    int n = hps_fit_configs(&c, 5, measured, pool, 6);
+    /* 1, 2, 3, 4 and 6 of the first; one of both, their geometric mean; none beyond the pool */
+    assert_int_equal(n, 6);
+    for (int i = 0; i < n; i++) {
+        double seconds = c[i].nparts == 1 ? 12.0 / c[i].part[0].units : 6;
+        assert_true(fabs(c[i].seconds / seconds - 1) < 1e-9);
+        assert_true(i == 0 || hps_config_units(&c[i]) >= hps_config_units(&c[i - 1]));
+    }
+    hps_mem_free(c);
+    assert_int_equal(hps_fit_configs(&c, 1, &measured[4], pool, 6), 0);
+    hps_mem_free(c);
+    hps_job_pool_free(pool);
+    hps_profile_free(p);
+}
+
 /* ---- corrections ---- */
 
 static void corrections(void **state)
@@ -255,7 +287,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(least_squares), cmocka_unit_test(a_speed),
         cmocka_unit_test(configurations), cmocka_unit_test(no_configurations),
-        cmocka_unit_test(asked), cmocka_unit_test(corrections),
+        cmocka_unit_test(asked), cmocka_unit_test(fitted), cmocka_unit_test(corrections),
     };
 
     return cmocka_run_group_tests(tests, NULL, leave_none);

@@ -10,16 +10,18 @@
 #include "base/say.h"
 #include "jobs/child.h"
 #include "jobs/configs.h"
+#include "jobs/fit.h"
 #include "jobs/speed/speeds_impl.h"
 #include "plan/memory.h"
 
 /* A profile, and the configurations of a job that has it. */
 struct source {
-    char *path;
-    struct hps_profile *p;
+    char *path;                 /* "": the speed is fitted to what runs measured */
+    struct hps_profile *p;      /* NULL then */
     struct hps_config_part_of *part;    /* (p->T); NULL: configurations are still to be found */
     int nconfig;
     struct hps_job_config *config;
+    double rows;                /* of the data set, where the speed is fitted */
     uint64_t hash;              /* of the deck that its limits are of */
 };
 
@@ -33,6 +35,7 @@ struct maker {
     struct hps_speed_deck *deck;        /* (list->n) */
     int *source_of;             /* (list->n) */
     struct hps_speed_run *run;  /* (list->n) of its folder in the pool */
+    struct hps_speed_run *before;       /* (list->n) of its deck's own run */
 };
 
 /* ---- profiles ---- */
@@ -73,7 +76,16 @@ static char *of_run(const struct hps_speed_deck *d, const char *directory)
     return NULL;
 }
 
-/* Where the profile of job j is, in *path, to free. */
+/* Did a run of such a job measure how fast it is? */
+static bool has_measured(const struct maker *m, uint64_t hash)
+{
+    for (int j = 0; j < m->opt->list->n; j++)
+        if (m->deck[j].hash == hash && (m->run[j].nparts > 0 || m->before[j].nparts > 0))
+            return true;
+    return false;
+}
+
+/* Where the profile of job j is, in *path, to free; "": there is none, but runs measured. */
 static enum hps_status find_profile(const struct maker *m, int j, char **path)
 {
     const struct hps_list_job *job = &m->opt->list->job[j];
@@ -86,6 +98,10 @@ static enum hps_status find_profile(const struct maker *m, int j, char **path)
     if (*path) return HPS_OK;
     *path = hps_mem_print("%s/profiles/%016llx.json", m->directory, (unsigned long long)d->hash);
     if (access(*path, R_OK) == 0) return HPS_OK;
+    if (has_measured(m, d->hash)) {
+        (*path)[0] = 0;
+        return HPS_OK;
+    }
     if (m->opt->measure) return measure(job, *path);
     HPS_SAY(HPS_ERROR, "job '%s' has no profile, so nobody knows how fast it is: `heterps jobs "
             "plan` measures it", job->name);
@@ -102,24 +118,44 @@ static enum hps_status source_of(struct maker *m, char *path, uint64_t hash, int
         }
     hps_mem_grow(&m->source, &m->cap, (size_t)m->nsource + 1, sizeof *m->source);
     m->source[m->nsource++] = (struct source){ .path = path, .hash = hash };
-    return hps_profile_load(&m->source[*at].p, path);
+    return *path ? hps_profile_load(&m->source[*at].p, path) : HPS_OK;
 }
 
-static enum hps_status load(struct maker *m)
+/* What the run in this directory measured, if it was of this job. */
+static struct hps_speed_run read_run(const struct hps_speed_deck *d, const char *directory)
+{
+    struct hps_speed_run run = hps_speed_run_read(directory);
+
+    if (run.nparts > 0 && !hps_speed_deck_ran(d, directory)) hps_speed_run_done(&run);
+    return run;
+}
+
+static enum hps_status load_decks(struct maker *m)
 {
     const struct hps_job_list *list = m->opt->list;
     enum hps_status st = HPS_OK;
 
     for (int j = 0; j < list->n && !st; j++) {
-        char *path = NULL, *own = hps_mem_print("%s/jobs/%s", m->directory, list->job[j].name);
+        char *own = hps_mem_print("%s/jobs/%s", m->directory, list->job[j].name);
         st = hps_speed_deck_load(&m->deck[j], &list->job[j]);
-        if (!st) m->run[j] = hps_speed_run_read(own);
-        if (!st) st = find_profile(m, j, &path);
+        if (!st) m->run[j] = read_run(&m->deck[j], own);
+        if (!st) m->before[j] = read_run(&m->deck[j], m->deck[j].run);
+        hps_mem_free(own);
+    }
+    return st;
+}
+
+static enum hps_status load(struct maker *m)
+{
+    enum hps_status st = load_decks(m);
+
+    for (int j = 0; j < m->opt->list->n && !st; j++) {
+        char *path = NULL;
+        st = find_profile(m, j, &path);
         if (!st)
             st = source_of(m, path, m->deck[j].hash, &m->source_of[j]);
         else
             hps_mem_free(path);
-        hps_mem_free(own);
     }
     return st;
 }
@@ -140,15 +176,30 @@ static void add_type(struct hps_job_pool *pool, size_t *cap, const struct hps_pr
     if (pool->type[t].units < limit) pool->type[t].units = limit;
 }
 
-/* All types of all profiles, the most of each, as one node. */
+static void add_run(struct hps_job_pool *pool, size_t *cap, const struct hps_speed_run *run)
+{
+    for (int i = 0; i < run->nparts; i++) {
+        struct hps_profile_type type = { .limit = run->part[i].units,
+                                         .price_usd_hour = run->part[i].usd_hour };
+        snprintf(type.name, sizeof type.name, "%s", run->part[i].type);
+        add_type(pool, cap, &type);
+    }
+}
+
+/* All types of all profiles and runs, the most of each, as one node. */
 static struct hps_job_pool *pool_of_profiles(const struct maker *m)
 {
     struct hps_job_pool *pool = hps_mem_new(1, sizeof *pool);
     size_t cap = 0;
 
     for (int i = 0; i < m->nsource; i++)
-        for (int t = 0; t < m->source[i].p->T; t++)
+        for (int t = 0; m->source[i].p && t < m->source[i].p->T; t++)
             add_type(pool, &cap, &m->source[i].p->type[t]);
+    for (int j = 0; j < m->opt->list->n; j++) {
+        if (m->source[m->source_of[j]].p) continue;
+        add_run(pool, &cap, &m->run[j]);
+        add_run(pool, &cap, &m->before[j]);
+    }
     pool->nnode = 1;
     pool->units = hps_mem_new((size_t)pool->T, sizeof *pool->units);
     pool->node = hps_mem_new(1, sizeof *pool->node);
@@ -179,12 +230,46 @@ static enum hps_status never(const struct hps_list_job *job, const char *why)
                           why);
 }
 
+/* A run as a point, if it was of such a job and on types of the pool. */
+static int take_point(const struct maker *m, const struct hps_speed_run *run, double *rows,
+                      struct hps_job_config *point)
+{
+    if (run->nparts == 0) return 0;
+    *point = hps_speed_run_config(run, m->pool);
+    if (point->nparts > 0) *rows = run->rows;
+    return point->nparts > 0;
+}
+
+/* Seconds of an example, by the runs of all jobs that are as fast as job j. */
+static enum hps_status fit_configs(struct maker *m, int j)
+{
+    const struct hps_list_job *job = &m->opt->list->job[j];
+    struct source *s = &m->source[m->source_of[j]];
+    int n = m->opt->list->n, points = 0;
+    struct hps_job_config *point = hps_mem_new(2 * (size_t)n, sizeof *point);
+    long long rows = m->deck[j].batch / m->deck[j].microbatches;
+
+    for (int i = 0; i < n; i++) {
+        if (m->deck[i].hash != s->hash) continue;
+        points += take_point(m, &m->run[i], &s->rows, &point[points]);
+        points += take_point(m, &m->before[i], &s->rows, &point[points]);
+    }
+    s->nconfig = hps_fit_configs(&s->config, points, point, m->pool,
+                                 rows < 1 ? 1 : rows < INT_MAX ? (int)rows : INT_MAX);
+    hps_mem_free(point);
+    if (s->nconfig == 0) return never(job, "it has none of the types that its runs measured");
+    HPS_SAY(HPS_INFO, "job '%s' has no profile: its speed is fitted to %d measured run%s",
+            job->name, points, points == 1 ? "" : "s");
+    return HPS_OK;
+}
+
 static enum hps_status find_configs(struct maker *m, int j)
 {
     const struct hps_list_job *job = &m->opt->list->job[j];
     struct source *s = &m->source[m->source_of[j]];
     char why[256];
 
+    if (!s->p) return s->nconfig > 0 ? HPS_OK : fit_configs(m, j);
     if (!s->part) {
         long long *limit = hps_mem_new((size_t)s->p->T, sizeof *limit);
         enum hps_status st = hps_speed_deck_limits(&m->deck[j], s->p, limit);
@@ -202,50 +287,44 @@ static enum hps_status find_configs(struct maker *m, int j)
     return never(job, "it has none of the types that the job's profile knows");
 }
 
-static int by_type(const struct hps_job_config *c, int type)
+static void learn(const struct maker *m, const struct hps_speed_run *run,
+                  struct hps_correction *correction)
 {
-    for (int i = 0; i < c->nparts; i++)
-        if (c->part[i].type == type) return i;
-    return -1;
+    struct hps_job_config in = hps_speed_run_config(run, m->pool);
+
+    if (run->ratio > 0 && in.nparts > 0) hps_correction_add(correction, &in, run->ratio);
 }
 
-/* The units of the plan of a run, as a configuration of the pool. */
-static struct hps_job_config ran_in(const struct hps_speed_run *run, const struct source *s)
-{
-    struct hps_job_config c = { 0 };
-
-    for (int i = 0; i < run->nstage; i++) {
-        if (run->stage[i].type < 0 || run->stage[i].type >= s->p->T) continue;
-        int type = s->part[run->stage[i].type].type, at = by_type(&c, type);
-        if (at < 0 && c.nparts < HPS_CONFIG_TYPES) {
-            at = c.nparts++;
-            c.part[at].type = type;
-        }
-        if (at >= 0) c.part[at].units += run->stage[i].units;
-    }
-    return c;
-}
-
-/* Seconds of the whole run that the source promises, as seconds of what is left of this job. */
+/* Seconds of the whole run that the profile promises, as seconds of what is left of this job, by
+ * what runs of all jobs that are as fast measured over what they were promised. */
 static void scale(const struct maker *m, int j, struct hps_pool_job *job)
 {
-    const struct source *s = &m->source[m->source_of[j]];
-    const struct hps_speed_run *run = &m->run[j];
-    double all = hps_speed_deck_examples(&m->deck[j], s->p->examples) * run->left;
+    const struct hps_profile *p = m->source[m->source_of[j]].p;
+    double all = hps_speed_deck_examples(&m->deck[j], p->examples) * m->run[j].left;
     struct hps_correction correction = { 0 };
 
-    if (run->ratio > 0) {
-        struct hps_job_config in = ran_in(run, s);
-        hps_correction_add(&correction, &in, run->ratio);
+    for (int i = 0; i < m->opt->list->n; i++) {
+        if (m->deck[i].hash != m->deck[j].hash) continue;
+        learn(m, &m->run[i], &correction);
+        learn(m, &m->before[i], &correction);
     }
     for (int c = 0; c < job->nconfig; c++) {
-        double steps_s = job->config[c].seconds - s->p->engine.run_s;
-        job->config[c].link_s *= all / (s->p->examples * s->p->epochs);
-        job->config[c].seconds = steps_s * all / (s->p->examples * s->p->epochs) *
+        double steps_s = job->config[c].seconds - p->engine.run_s;
+        job->config[c].link_s *= all / (p->examples * p->epochs);
+        job->config[c].seconds = steps_s * all / (p->examples * p->epochs) *
                                      hps_correction_of(&correction, &job->config[c]) +
-                                 s->p->engine.run_s;
+                                 p->engine.run_s;
     }
     hps_correction_done(&correction);
+}
+
+/* The same of seconds of an example. */
+static void scale_fitted(const struct maker *m, int j, struct hps_pool_job *job)
+{
+    double all = hps_speed_deck_examples(&m->deck[j], m->source[m->source_of[j]].rows);
+
+    for (int c = 0; c < job->nconfig; c++)
+        job->config[c].seconds *= all * m->run[j].left;
 }
 
 static enum hps_status fill(struct maker *m, int j, struct hps_pool_job *to)
@@ -262,7 +341,10 @@ static enum hps_status fill(struct maker *m, int j, struct hps_pool_job *to)
     to->config = hps_mem_new((size_t)s->nconfig, sizeof *to->config);
     memcpy(to->config, s->config, (size_t)s->nconfig * sizeof *to->config);
     to->nconfig = s->nconfig;
-    scale(m, j, to);
+    if (s->p)
+        scale(m, j, to);
+    else
+        scale_fitted(m, j, to);
     to->nconfig = hps_configs_choose(s->nconfig, to->config, job->min_units, job->max_units);
     to->asked = hps_configs_asked(to->nconfig, to->config);
     if (to->nconfig > 0) return HPS_OK;
@@ -310,11 +392,15 @@ static void done(struct maker *m)
         hps_mem_free(m->source[i].config);
         hps_profile_free(m->source[i].p);
     }
-    for (int j = 0; j < m->opt->list->n; j++)
+    for (int j = 0; j < m->opt->list->n; j++) {
         hps_speed_deck_done(&m->deck[j]);
+        hps_speed_run_done(&m->run[j]);
+        hps_speed_run_done(&m->before[j]);
+    }
     hps_mem_free(m->source);
     hps_mem_free(m->deck);
     hps_mem_free(m->run);
+    hps_mem_free(m->before);
     hps_mem_free(m->source_of);
     hps_mem_free(m->directory);
 }
@@ -326,6 +412,7 @@ enum hps_status hps_speeds_workload(struct hps_workload **w, struct hps_job_pool
     struct maker m = { .opt = opt, .directory = hps_job_list_directory(opt->list),
                        .deck = hps_mem_new(n, sizeof *m.deck),
                        .run = hps_mem_new(n, sizeof *m.run),
+                       .before = hps_mem_new(n, sizeof *m.before),
                        .source_of = hps_mem_new(n, sizeof *m.source_of) };
 
     *w = NULL;

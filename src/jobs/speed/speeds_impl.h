@@ -6,6 +6,7 @@
 
 #include "base/deck.h"
 #include "jobs/correction.h"
+#include "jobs/job_pool.h"
 #include "jobs/list.h"
 #include "plan/profile.h"
 
@@ -35,10 +36,21 @@ double hps_speed_deck_examples(const struct hps_speed_deck *d, double N);
 struct hps_speed_run {
     double left;                /* the share of its steps behind its last checkpoint; 1: all */
     double ratio;               /* measured seconds of a step over the promised; 0: unknown   */
-    int nstage;                 /* of its plan: types by the profile's numbers, and units     */
-    struct hps_config_part stage[64];
+    double example_s;           /* measured seconds for an example; 0: unknown                */
+    double rows;                /* of its data set                                            */
+    int nparts;                 /* types of its plan; 0: unknown, or more than there may be   */
+    struct hps_speed_run_part {
+        char *type;
+        int units;
+        double usd_hour;
+    } part[HPS_CONFIG_TYPES];
 };
 /* Nothing is said where the directory has nothing, or half of it. Local. */
 struct hps_speed_run hps_speed_run_read(const char *directory);
+void hps_speed_run_done(struct hps_speed_run *run);
+/* The units that it ran on, as a configuration of the pool with the seconds of an example; without
+ * parts where the pool lacks a type. Pure. */
+struct hps_job_config hps_speed_run_config(const struct hps_speed_run *run,
+                                           const struct hps_job_pool *pool);
 
 #endif

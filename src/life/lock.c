@@ -52,8 +52,8 @@ static void read_holder(int fd, struct holder *h)
     if (!line) return;
     *line++ = 0;
     line[strcspn(line, "\n")] = 0;
-    snprintf(h->host, sizeof h->host, "%s", text);
-    snprintf(h->text, sizeof h->text, "%s", line);
+    snprintf(h->host, sizeof h->host, "%.*s", (int)sizeof h->host - 1, text);
+    snprintf(h->text, sizeof h->text, "%.*s", (int)sizeof h->text - 1, line);
 }
 
 /* The host in the first line, a description for people in the second. */

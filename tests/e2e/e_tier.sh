@@ -7,15 +7,18 @@
 . "$srcdir/tests/lib/data.sh"
 
 wide
+measured=measured.json          # once: what is measured changes no bit
 
 # run NAME RANKS "CUTS" "UNITS" ARGUMENT...
 run() {
     name=$1 n=$2
     plan_file 8 "$3" "$4" >plan.json
     shift 4
+    # shellcheck disable=SC2046 # words
     expect 0 '' ranks "$n" train wide.yaml --set schedule.method=file \
         --set schedule.plan=plan.json --set "run.directory=$name" --set run.threads=1 \
-        --set train.steps=25 --set checkpoint.keep=9 "$@"
+        --set train.steps=25 --set checkpoint.keep=9 $(profile_of "$measured") "$@"
+    [ -z "$measured" ] || keep_profile "$measured" "$name"
 }
 # both BYTES RANKS "CUTS" "UNITS" ARGUMENT...: in all memory and in so much
 both() {
@@ -28,7 +31,8 @@ both() {
     paged some
 }
 
-for n in 1 2 3 4; do
+# two of them have checkpoints and evaluations on the way, below
+for n in 1 3 4; do
     echo "-- $n ranks"
     both $((300000 / n)) $n '' $n
 done
@@ -60,13 +64,14 @@ both 150000 3 1 '2 1'
 both 300000 3 '' 2 --set storage.servers=1
 both 150000 4 '' 2 --set storage.servers=2 --set train.clip=0.1
 
-echo '-- checkpoints and evaluations on the way'
+echo '-- 2 ranks, with checkpoints and evaluations on the way'
 both 150000 2 '' 2 --set checkpoint.interval_steps=4 --set train.eval_interval_steps=5
 for step in 4 12 20; do
     equal "$(rows some $step)" "$(rows all $step)"
 done
 
-echo '-- killed three times on the way'
+echo '-- killed three times on the way, each start with its own measurements'
+measured=
 steps=100
 # tormented STEP...: a rank is killed when the checkpoint of that step is there, and the run goes on
 tormented() {
@@ -93,6 +98,7 @@ grep -q 'going on from killed/checkpoint/step_' err || fail 'it did not go on'
 equals killed plain $steps
 
 echo '-- a run goes on with other memory'
+measured=measured.json
 part='--set storage.file=disk --set storage.host_memory'
 # shellcheck disable=SC2086 # words
 {

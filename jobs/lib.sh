@@ -77,6 +77,11 @@ try_slurm() {
     header pmix.h pmix || install_quietly libpmix-dev
 }
 
+# The browser of the tests, which open no page without it.
+try_browser() {
+    [ "$(id -u)" -ne 0 ] || has chromium || install_quietly chromium
+}
+
 install_quietly() {
     DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$1" \
         </dev/null >/dev/null 2>&1 || :

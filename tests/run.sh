@@ -289,6 +289,7 @@ install_packages missing_for_build
 try_optional
 install_packages missing_for_tests
 try_slurm
+try_browser
 bootstrap
 mkdir -p "$dir"
 suite gcc 'gcc, 1 to 4 ranks' checked gcc check '1 2 3 4' CC=gcc --enable-werror \

@@ -1,6 +1,7 @@
 /* dl2.h - a policy that learns (DL2, Peng et al., TPDS'21): a network gives units job by job, the
  * next larger configuration at each step, until it says that it is enough. It first learns what
- * dominant resource fairness does, then by what comes of its own choices (actor and critic). */
+ * dominant resource fairness does, then by what comes of its own choices and of injected good ones
+ * (actor and critic, with replay). */
 #ifndef HPS_JOBS_DL2_H
 #define HPS_JOBS_DL2_H
 

@@ -124,10 +124,10 @@ struct dl2 {
 };
 
 static const struct hps_field dl2_fields[] = {
-    HPS_FIELD(dl2, taught, HPS_INT, "100", 0, 1e6, "episodes",
-              "of 30 jobs each, in which it learns what drf does"),
-    HPS_FIELD(dl2, tried, HPS_INT, "30", 0, 1e6, "episodes",
-              "in which it then learns from what comes of its own choices"),
+    HPS_FIELD(dl2, taught, HPS_INT, "15", 0, 1e6, "episodes",
+              "of 80 jobs each, in which it learns what drf does"),
+    HPS_FIELD(dl2, tried, HPS_INT, "60", 0, 1e6, "episodes",
+              "in which it then learns from what comes of choices: four of the same jobs each"),
     HPS_FIELD(dl2, seed, HPS_INT, "1", 0, 1e9, "", "of its network and its draws"),
     { 0 }
 };

@@ -53,6 +53,13 @@ start_time,end_time,duration,queue,units,usd"
 spans=$(($(wc -l <accounts.csv) - 1))
 differ "$spans" 0
 equal "$(grep -c '<g><title>' chart.svg)" "$spans"
+if command -v chromium >/dev/null; then     # the page as a browser has read it
+    timeout 60 chromium --headless --no-sandbox --disable-gpu --user-data-dir="$PWD/browser" \
+        --dump-dom "file://$PWD/chart.html" >dom.html 2>browser.err || fail "chromium ended with $?"
+    equal "$(grep -o '<g><title>' dom.html | wc -l)" "$spans"
+else
+    echo 'no chromium: the page is opened in no browser'
+fi
 equal "$(grep -c ',COMPLETED,' accounts.csv)" 60
 # the bars of a job end where the job does, do not overlap, and cost what the table says
 close "$(awk -F , 'NR > 1 { usd += $14 } END { printf "%.12g", usd }' accounts.csv)" \

@@ -1,8 +1,8 @@
 /* Laws: each policy against its definition, on cases small enough for brute force or paper: heSRPT
  * against all schedules of two and three jobs, Gittins against the best of all that know the
  * distribution alone, marginal gain against all ways to share, dominant shares against the example
- * of their paper, queues of attained service by hand; dl2 learns what it is taught, the same for
- * the same seed. */
+ * of their paper, queues of attained service by hand; dl2 learns what it is taught, and then to do
+ * better, the same for the same seed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -318,12 +318,13 @@ static void dl2_learns_what_it_is_taught(void **state)
     struct hps_workload *w = elastic_jobs(40);
     double fair = made_mean_jct(w, pool, "drf", &facts);
     double untaught = after(0, 0, w, pool), taught = after(40, 0, w, pool);
-    double tried = after(5, 5, w, pool);
+    double tried = after(40, 40, w, pool);
 
     (void)state;
     if (fabs(taught / fair - 1) > 0.05 || fabs(untaught / fair - 1) < fabs(taught / fair - 1))
         fail_msg("untaught %g, taught %g, drf %g", untaught, taught, fair);
-    assert_true(tried == after(5, 5, w, pool));
+    if (tried > 1.001 * taught) fail_msg("tried %g, taught %g, drf %g", tried, taught, fair);
+    assert_true(after(2, 4, w, pool) == after(2, 4, w, pool));
     hps_workload_free(w);
     hps_job_pool_free(pool);
 }

@@ -155,7 +155,7 @@ static void check_until(struct hps_prices *p, struct hps_price_job *j, struct hp
                     fabs(above / hps_price_choose(p, j, w, NULL).value - 1) < 1e-9);
 }
 
-/* A job that loses nothing until it is due does as well as it does best with an end from then on. */
+/* A job that loses nothing until it is due does as well as it can with an end from then on. */
 static void check_due(const struct hps_prices *p, struct hps_price_job *j,
                       struct hps_price_work *w, double due_s)
 {

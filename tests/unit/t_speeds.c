@@ -233,11 +233,13 @@ static void fitted(void **state)
 {
     struct hps_profile *p = make_profile(1, 4, 2, 8, 0);
     struct hps_job_pool *pool = pool_for(p);
-    const struct hps_job_config measured[] = { { 1, { { 0, 1 } }, 12, 0 },
-                                               { 1, { { 0, 3 } }, 4, 0 },
-                                               { 2, { { 0, 1 }, { 1, 2 } }, 4, 0 },
-                                               { 2, { { 0, 1 }, { 1, 2 } }, 9, 0 },
-                                               { 2, { { 0, 1 }, { 1, 9 } }, 1, 0 } };
+    const struct hps_job_config measured[] = {
+        { .nparts = 1, .part = { { 0, 1 } }, .seconds = 12 },
+        { .nparts = 1, .part = { { 0, 3 } }, .seconds = 4 },
+        { .nparts = 2, .part = { { 0, 1 }, { 1, 2 } }, .seconds = 4 },
+        { .nparts = 2, .part = { { 0, 1 }, { 1, 2 } }, .seconds = 9 },
+        { .nparts = 2, .part = { { 0, 1 }, { 1, 9 } }, .seconds = 1 }
+    };
     struct hps_job_config *c;
 
     (void)state;

@@ -61,10 +61,10 @@ void hps_price_work_free(struct hps_price_work *w)
     hps_mem_free(w);
 }
 
-/* ---- pieces: of intervals, from the job's begin on, until its last end, parted where it is due ---- */
+/* ---- pieces: of intervals, from the job's begin to its last end, parted where it is due ---- */
 
-/* The piece of interval i that begins there. Behind the last edge there is room for all of the job's
- * work, in any of its configurations. */
+/* The piece of interval i that begins there. Behind the last edge there is room for all of the
+ * job's work, in any of its configurations. */
 static struct piece piece_at(const struct hps_prices *p, const struct hps_price_job *j, int i,
                              double begin)
 {
@@ -204,9 +204,9 @@ static void consider(struct hps_price_choice *best, struct hps_price_choice c)
     if (c.value < best->value) *best = c;
 }
 
-/* A piece comes: its steps are taken, those that are too dear by now are left out, and `best` is the
- * best end so far; before the job is due none is better than when it is. mu: of ending before the
- * piece, INFINITY: that cannot be; returns that of ending with it. */
+/* A piece comes: its steps are taken, those that are too dear by now are left out, and `best` is
+ * the best end so far; before the job is due none is better than when it is. mu: of ending before
+ * the piece, INFINITY: that cannot be; returns that of ending with it. */
 static double extend(const struct hps_price_job *j, struct hps_price_work *w, int at, double mu,
                      struct hps_price_choice *best)
 {

@@ -17,8 +17,7 @@ static json_t *units_tree(const struct hps_job_pool *pool, const int *units)
     json_t *tree = json_object();
 
     for (int t = 0; t < pool->T; t++)
-        if (units[t] > 0)
-            json_object_set_new(tree, pool->type[t].name, json_integer(units[t]));
+        if (units[t] > 0) json_object_set_new(tree, pool->type[t].name, json_integer(units[t]));
     return tree;
 }
 

@@ -7,7 +7,7 @@
 #include "jobs/policy_opt.h"
 
 struct hps_list_pool_opt {
-    const char *name, *directory, *objective, *policy;  /* directory "": pools/NAME            */
+    const char *name, *directory, *policy;      /* directory "": pools/NAME            */
     double horizon_seconds;
     struct hps_policy_opt policies;     /* not in the table below */
 };

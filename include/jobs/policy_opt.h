@@ -6,10 +6,12 @@
 #include <stdbool.h>
 
 #include "base/deck.h"
+#include "jobs/objective.h"
 
 enum { HPS_POLICY_QUEUES = 16 };
 
 struct hps_policy_opt {
+    enum hps_objective objective;
     double lease_s;             /* a configuration is kept so long; INFINITY: by the restart   */
     double rho_max;             /* no job waits for longer than this allows; 0: any job does    */
     double quantum_s;           /* policies that take turns look again after so long            */

@@ -17,6 +17,7 @@ struct hps_price_ascent {
     double seconds;             /* at most, by the clock; 0: any                               */
     double lead;                /* how far above the best bound the target is at first, of it  */
     double smooth;              /* weight of a step in the means of what jobs are worth, 0..1   */
+    double enough;              /* it ends at a bound above that; 0: at none                    */
 };
 
 /* The sum over the jobs of weight * end of any schedule is at least this, under these prices. mu

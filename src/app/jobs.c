@@ -163,7 +163,9 @@ static enum hps_status make(struct made *m, struct request *w, const char *path,
     }
     if (!st && m->list) m->facts->opt = m->list->pool.policies;
     if (!st && !m->list) st = bind_sets(&m->facts->opt, w);
-    if (!st && w->bound) m->bound = hps_bound_find(m->workload, m->pool, m->restart_s, BOUND_S);
+    if (!st && w->bound)
+        m->bound = hps_bound_find(m->workload, m->pool, m->facts->opt.objective, m->restart_s,
+                                  BOUND_S);
     return st;
 }
 

@@ -9,10 +9,14 @@
 /* ---- what all have ---- */
 
 struct common {
+    const char *objective;
     double lease_seconds, rho_max, quantum_seconds;
 };
 
 static const struct hps_field common_fields[] = {
+    HPS_CHOICE(common, objective, "jct", HPS_OBJECTIVE_WORDS,
+               "what is to be least: the mean completion time, the end of all, the unfairness of "
+               "finish times; `prices` decides by it, and --bound is of it"),
     { "lease_seconds", HPS_REAL, offsetof(struct common, lease_seconds), "auto", 0, 1e9, "auto",
       "s", "that a job keeps its configuration at least; auto: max(60, 20 restarts)" },
     HPS_FIELD(common, rho_max, HPS_REAL, "3", 0, 1e6, "",
@@ -28,6 +32,7 @@ static enum hps_status set_common(struct hps_policy_opt *opt, const struct hps_i
     const struct common *c = given;
 
     (void)item;
+    opt->objective = hps_objective_of(c->objective);
     opt->lease_s = c->lease_seconds;
     opt->rho_max = c->rho_max;
     opt->quantum_s = c->quantum_seconds;

@@ -55,6 +55,10 @@ if command -v python3 >/dev/null; then
         fail "--bound ended with $?"
     grep -q 'no schedule has a mean JCT below 38[0-9.]* s' out || fail 'no bound in the table'
     python3 "$srcdir/tests/oracle/jobs_oracle.py" proof.json >out || fail 'the proof does not hold'
+    heterps jobs simulate "$trace" --pool 2x4 --bound --set pool.objective=makespan \
+        --json span.json >out || fail "--bound of the makespan ended with $?"
+    grep -q 'no schedule has a makespan below' out || fail 'no bound of the makespan'
+    python3 "$srcdir/tests/oracle/jobs_oracle.py" span.json || fail 'its proof does not hold'
     python3 - "$srcdir/tests/oracle" <<'END' || fail 'a changed proof was accepted'
 import json, random, sys
 sys.path.insert(0, sys.argv[1])
@@ -68,6 +72,12 @@ for k in range(100):
         prices[i] = [p * random.uniform(0.3, 2) + random.uniform(0, 0.1) for p in prices[i]]
     json.dump(bad, open("bad.json", "w"))
     sys.argv[1:] = ["bad.json"]
+    if jobs_oracle.main() == 0:
+        sys.exit(1)
+for name in ("proof.json", "span.json"):
+    bad = json.load(open(name))
+    bad["certificate"]["lower_bound"] *= 1.01
+    json.dump(bad, open("bad.json", "w"))
     if jobs_oracle.main() == 0:
         sys.exit(1)
 END
@@ -85,6 +95,7 @@ refuse 64 '--pool NODESxUNITS is wanted' simulate "$trace"
 refuse 64 '--pool 2x is no pool' simulate "$trace" --pool 2x
 refuse 64 "'fast' is none of the policies" simulate "$trace" --pool 2x4 --policy fast
 refuse 64 'no number of seconds' simulate "$trace" --pool 2x4 --restart -1
+refuse 65 "'usd' is none of jct" simulate "$trace" --pool 2x4 --set pool.objective=usd
 refuse 64 'is none of tiresias' simulate "$trace" --pool 2x4 --format slurm
 refuse 65 "unknown key 'queue', did you mean 'queues'" simulate "$trace" --pool 2x4 \
     --set pool.tiresias.queue=1

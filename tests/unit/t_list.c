@@ -175,7 +175,7 @@ static void lists(void **state)
                "256]}}\n");
     assert_int_equal(hps_job_list_load(&l, path, 0, NULL), HPS_OK);
     assert_int_equal(l->n, 8);
-    assert_string_equal(l->pool.objective, "jct");
+    assert_int_equal(l->pool.policies.objective, HPS_JCT);
     assert_true(l->pool.policies.rho_max == 2 && isinf(l->pool.policies.lease_s));
     char *directory = hps_job_list_directory(l);
     assert_string_equal(directory, "pools/nightly");
@@ -231,7 +231,6 @@ static void bad_lists(void **state)
         { "sweep: [{name: lr, deck: x.yaml, over: {run.seed: []}}]", "a list of values is wanted" },
         { "sweep: [{name: lr, deck: x.yaml, over: {run.seed: 1}, early: median}]",
           "early_steps: wanted are some with early: median" },
-        { "pool: {objective: rho}\njobs: [{name: a, deck: x.yaml}]", "'rho' does not work yet" },
         { "pool: {horizon_seconds: 9}\njobs: [{name: a, deck: x.yaml}]", "does not work yet: 0" },
         { "pool: {objective: fast}\njobs: [{name: a, deck: x.yaml}]", "'fast' is none of jct|" },
         { "pool: {name: a/b}\njobs: [{name: a, deck: x.yaml}]", "cannot name a directory" },

@@ -233,7 +233,7 @@ static void no_schedule_is_below_the_bound(void **state)
         struct hps_job_pool *pool = draw_pool(&d);
         struct hps_workload *w = draw_workload(&d, whole(&d, 1, 12));
         double restart_s = k % 3;
-        struct hps_job_bound *b = hps_bound_find(w, pool, restart_s, 0.01);
+        struct hps_job_bound *b = hps_bound_find(w, pool, HPS_JCT, restart_s, 0.01);
         for (int i = 0; hps_policy_at(i); i++) {
             struct hps_simulation s = { .workload = w, .pool = pool, .policy = hps_policy_at(i),
                                         .facts = &facts, .restart_s = restart_s };
@@ -241,10 +241,10 @@ static void no_schedule_is_below_the_bound(void **state)
             if (!s.policy->decide || s.policy->learns || s.policy->needs_samples) continue;
             assert_int_equal(hps_simulate(&s, &o), HPS_OK);
             assert_int_equal(hps_outcomes_figures(o).ended, w->n);
-            assert_true(b->mean_jct_s <= hps_outcomes_figures(o).mean_jct_s * (1 + 1e-9));
+            assert_true(b->value <= hps_outcomes_figures(o).mean_jct_s * (1 + 1e-9));
             hps_outcomes_free(o);
         }
-        double found = b->mean_jct_s;
+        double found = b->value;
         memset(b->prices->price, 0, (size_t)b->prices->I * T * sizeof *b->prices->price);
         assert_true(hps_bound_of(b, b->prices) <= found + 1e-9);
         hps_bound_free(b);
@@ -254,6 +254,38 @@ static void no_schedule_is_below_the_bound(void **state)
 }
 
 /* Alone and with nobody to come, it is as fast as it can be, which is known. */
+/* Of the makespan and of rho, too, no policy's schedule is below the bound; prices prove what they
+ * are said to. */
+static void nor_by_another_objective(void **state)
+{
+    (void)state;
+    for (uint64_t k = 0; k < CASES / 6; k++) {
+        struct draw d = { hps_rng_sub(7, k), 0 };
+        struct hps_job_pool *pool = draw_pool(&d);
+        struct hps_workload *w = draw_workload(&d, whole(&d, 1, 6));
+        enum hps_objective o = k % 2 == 0 ? HPS_MAKESPAN : HPS_RHO;
+        double restart_s = k % 3 == 0 ? 0 : real(&d, 0, 3);
+        struct hps_job_bound *b = hps_bound_find(w, pool, o, restart_s, 0.05);
+        struct hps_policy_facts facts = { .opt = hps_policy_opt_preset() };
+        facts.opt.objective = o;
+        assert_true(b->value > 0);
+        assert_true(fabs(hps_bound_of(b, b->prices) / b->value - 1) < 1e-6);
+        for (int i = 0; hps_policy_at(i); i++) {
+            const struct hps_policy *policy = hps_policy_at(i);
+            struct hps_simulation s = { w, pool, policy, &facts, restart_s, false, NULL, false };
+            struct hps_job_outcomes *out;
+            if (!policy->decide || policy->needs_samples || policy->learns) continue;
+            assert_int_equal(hps_simulate(&s, &out), HPS_OK);
+            struct hps_job_figures figures = hps_outcomes_figures(out);
+            assert_true(hps_objective_value(o, &figures) >= b->value * (1 - 1e-9));
+            hps_outcomes_free(out);
+        }
+        hps_bound_free(b);
+        hps_workload_free(w);
+        hps_job_pool_free(pool);
+    }
+}
+
 static void one_job_is_bounded_exactly(void **state)
 {
     (void)state;
@@ -269,8 +301,8 @@ static void one_job_is_bounded_exactly(void **state)
                                                      .seconds = 40 };
     w->job[0].config[1] = (struct hps_job_config){ .nparts = 1, .part = { { 0, 4 } },
                                                      .seconds = 15 };
-    struct hps_job_bound *b = hps_bound_find(w, pool, 5, 0.2);
-    assert_true(fabs(b->mean_jct_s - 20) < 0.01);
+    struct hps_job_bound *b = hps_bound_find(w, pool, HPS_JCT, 5, 0.2);
+    assert_true(fabs(b->value - 20) < 0.01);
     hps_bound_free(b);
     hps_workload_free(w);
     hps_job_pool_free(pool);
@@ -281,6 +313,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_job_does_its_best),
         cmocka_unit_test(no_schedule_is_below_the_bound),
+        cmocka_unit_test(nor_by_another_objective),
         cmocka_unit_test(one_job_is_bounded_exactly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

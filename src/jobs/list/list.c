@@ -14,9 +14,6 @@ const struct hps_field hps_list_pool_fields[] = {
     HPS_FIELD(hps_list_pool_opt, name, HPS_TEXT, "pool", 0, 0, "", "names its directory"),
     HPS_FIELD(hps_list_pool_opt, directory, HPS_TEXT, "", 0, 0, "",
               "of the journal and of the jobs' runs; empty: pools/NAME"),
-    HPS_CHOICE(hps_list_pool_opt, objective, "jct", "jct|makespan|usd|rho",
-               "what is to be least: the mean completion time, the end of all, the money with "
-               "deadlines kept, the unfairness of finish times"),
     HPS_FIELD(hps_list_pool_opt, policy, HPS_TEXT, "prices", 0, 0, "",
               "who gets which units, and when: one of heterps(1)"),
     HPS_FIELD(hps_list_pool_opt, horizon_seconds, HPS_REAL, "0", 0, LONGEST, "s",
@@ -182,8 +179,6 @@ static enum hps_status bind_entries(struct hps_list_maker *m, const char *sectio
 static enum hps_status refuse_unbuilt(const struct hps_item *pool,
                                       const struct hps_list_pool_opt *o)
 {
-    if (strcmp(o->objective, "jct") != 0)
-        return hps_deck_wrong(pool, "objective", "'%s' does not work yet: jct does", o->objective);
     if (o->horizon_seconds > 0)
         return hps_deck_wrong(pool, "horizon_seconds", "does not work yet: 0 does");
     return HPS_OK;
@@ -191,8 +186,7 @@ static enum hps_status refuse_unbuilt(const struct hps_item *pool,
 
 static enum hps_status bind_pool(struct hps_job_list *list)
 {
-    static const char *const mine[] = { "name", "directory", "objective", "policy",
-                                        "horizon_seconds", NULL };
+    static const char *const mine[] = { "name", "directory", "policy", "horizon_seconds", NULL };
     const struct hps_item *item;
     struct hps_list_pool_opt *o = &list->pool;
     enum hps_status st = hps_deck_map(list->deck, "pool", &item);

@@ -8,6 +8,9 @@
  * is worth more than what would have to start: a start's share of the time until the next decision.
  * Jobs that are still to come are not known: they will want a part of the pool, the more the later.
  *
+ * Where the makespan is to be least, a job loses nothing until all could have ended. Where rho is,
+ * jobs are worth what they are for the mean completion time: due times by shares made it worse.
+ *
  * Jobs that can run in one way only need no prices where all fit; where there are very many of
  * them, those with the least unit-seconds left come first, since their ends are bought at the
  * lowest prices. */
@@ -84,9 +87,31 @@ static int steps_of(const struct hps_price_market *m, int intervals)
     return steps < 2 ? 2 : steps > STEPS ? STEPS : (int)steps;
 }
 
-/* What all of each job's work is worth; now (T) [out]: the prices of now. */
-static double *worths(const struct hps_job_view *view, double *now)
+/* In how many seconds all could have ended: each alone, and all by the least unit-seconds that they
+ * have left, on all units. */
+static double soonest_end(const struct hps_job_view *view)
 {
+    double longest = 0, area = 0;
+
+    for (int j = 0; j < view->n; j++) {
+        const struct hps_job_state *job = &view->job[j];
+        double seconds = INFINITY, unit_seconds = INFINITY;
+        for (int c = 0; c < job->job->nconfig; c++) {
+            const struct hps_job_config *config = &job->job->config[c];
+            seconds = fmin(seconds, job->left * config->seconds);
+            unit_seconds = fmin(unit_seconds,
+                                job->left * config->seconds * hps_config_units(config));
+        }
+        longest = fmax(longest, seconds);
+        area += unit_seconds;
+    }
+    return fmax(longest, area / hps_job_pool_units(view->pool));
+}
+
+/* What all of each job's work is worth; now (T) [out]: the prices of now. */
+static double *worths(const struct hps_job_view *view, enum hps_objective o, double *now)
+{
+    double due_s = o == HPS_MAKESPAN ? soonest_end(view) : 0;
     int n = view->n, intervals = n > 1000 ? INTERVALS / 4 : INTERVALS;
     struct hps_prices *p = grid(view->pool->T, intervals);
     double *mu = hps_mem_new((size_t)n, sizeof *mu), *units = units_of(p, view);
@@ -97,9 +122,11 @@ static double *worths(const struct hps_job_view *view, double *now)
         m.job[j]->from_s = 0;
         m.job[j]->left = view->job[j].left;
         m.job[j]->weight = view->job[j].job->priority;
+        m.job[j]->due_s = due_s;
     }
     guess(p, view);
-    struct hps_price_ascent opt = { steps_of(&m, intervals), 0, LEAD, SMOOTH };
+    struct hps_price_ascent opt = { .steps = steps_of(&m, intervals), .lead = LEAD,
+                                    .smooth = SMOOTH };
     hps_price_ascend(p, &m, &opt, mu);
     memcpy(now, p->price, (size_t)p->T * sizeof *now);
     for (int j = 0; j < n; j++)
@@ -255,7 +282,6 @@ static void fill_rigid(const struct hps_job_view *view, struct hps_job_decision 
 static void decide(struct hps_job_view *view, const struct hps_policy_facts *facts,
                    struct hps_job_decision *d)
 {
-    (void)facts;
     if (view->n == 0) return;
     if (all_rigid(view)) {
         if (all_fit(view, d)) return;
@@ -264,7 +290,8 @@ static void decide(struct hps_job_view *view, const struct hps_policy_facts *fac
             return;
         }
     }
-    double *now = hps_mem_new((size_t)view->pool->T, sizeof *now), *mu = worths(view, now);
+    double *now = hps_mem_new((size_t)view->pool->T, sizeof *now);
+    double *mu = worths(view, facts->opt.objective, now);
     if (view->pool->T == 1)
         fill_knapsack(view, mu, d);
     else

@@ -1,10 +1,9 @@
-#include "jobs/bound.h"
+#include "jobs/price/bound_impl.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "jobs/price_ascent.h"
 
 /* Searches on grids that become finer; the intervals of the first. */
 enum { COARSE = 64, LEVELS = 4, ALL = 1 << 30 };
@@ -12,14 +11,10 @@ enum { COARSE = 64, LEVELS = 4, ALL = 1 << 30 };
 
 /* ---- the market of all jobs ---- */
 
-struct market {
-    struct hps_price_market m;
-    double *units;
-};
-
-static struct market market_of(const struct hps_job_bound *b, const struct hps_prices *p)
+struct hps_bound_market hps_bound_market_of(const struct hps_job_bound *b,
+                                            const struct hps_prices *p, const double *due_s)
 {
-    struct market k = { { b->workload->n, NULL, NULL }, NULL };
+    struct hps_bound_market k = { { b->workload->n, NULL, NULL }, NULL };
 
     k.m.job = hps_mem_new((size_t)b->workload->n, sizeof *k.m.job);
     k.m.units = k.units = hps_mem_new((size_t)p->I * (size_t)p->T, sizeof *k.units);
@@ -29,16 +24,29 @@ static struct market market_of(const struct hps_job_bound *b, const struct hps_p
     for (int j = 0; j < b->workload->n; j++) {
         k.m.job[j] = hps_price_job_new(&b->workload->job[j], b->pool);
         k.m.job[j]->from_s += b->restart_s;
+        if (due_s) k.m.job[j]->due_s = due_s[j];
     }
     return k;
 }
 
-static void market_done(struct market *k)
+void hps_bound_market_done(struct hps_bound_market *k)
 {
     for (int j = 0; j < k->m.n; j++)
         hps_price_job_free(k->m.job[j]);
     hps_mem_free(k->m.job);
     hps_mem_free(k->units);
+}
+
+double hps_bound_market_value(const struct hps_bound_market *k, const struct hps_prices *p)
+{
+    int configs = 1;
+
+    for (int j = 0; j < k->m.n; j++)
+        configs = k->m.job[j]->n > configs ? k->m.job[j]->n : configs;
+    struct hps_price_work *work = hps_price_work_new(p, configs);
+    double value = hps_price_bound(p, &k->m, work, NULL, NULL);
+    hps_price_work_free(work);
+    return value;
 }
 
 static double mean_of(const struct hps_job_bound *b, double ends)
@@ -50,9 +58,7 @@ static double mean_of(const struct hps_job_bound *b, double ends)
 
 /* ---- grids ---- */
 
-/* The seconds that the least unit-seconds of all jobs would take on all units, and the longest that
- * a job takes alone at its best. */
-static double busy_seconds(const struct hps_job_bound *b)
+double hps_bound_busy_seconds(const struct hps_job_bound *b)
 {
     double area = 0, longest = 0;
 
@@ -74,7 +80,7 @@ static double busy_seconds(const struct hps_job_bound *b)
 static struct hps_prices *first_grid(const struct hps_job_bound *b)
 {
     const struct hps_workload *w = b->workload;
-    double last = w->job[w->n - 1].arrive_s, behind = 2 * busy_seconds(b);
+    double last = w->job[w->n - 1].arrive_s, behind = 2 * hps_bound_busy_seconds(b);
     double edge[COARSE + 1];
     int before = last > 0 ? (int)(COARSE * last / (last + behind / 2)) : 0;
 
@@ -122,34 +128,45 @@ static void or_no_prices(struct hps_job_bound *b)
     struct hps_prices *none = hps_prices_new(b->prices->T, b->prices->I, b->prices->edge);
     double bound = hps_bound_of(b, none);
 
-    if (bound > b->mean_jct_s) {
-        b->mean_jct_s = bound;
+    if (bound > b->value) {
+        b->value = bound;
         memcpy(b->prices->price, none->price,
                (size_t)none->I * (size_t)none->T * sizeof *none->price);
     }
     hps_prices_free(none);
 }
 
-struct hps_job_bound *hps_bound_find(const struct hps_workload *w, const struct hps_job_pool *pool,
-                                     double restart_s, double seconds)
+static void find_mean(struct hps_job_bound *b, double seconds)
 {
-    struct hps_job_bound *b = hps_mem_new(1, sizeof *b);
-
-    *b = (struct hps_job_bound){ .workload = w, .pool = pool, .restart_s = restart_s };
     b->prices = first_grid(b);
     guess(b->prices, b);
     for (int level = 0; level < LEVELS; level++) {
-        struct hps_price_ascent opt = { ALL, seconds / LEVELS, level > 0 ? LEAD / 10 : LEAD, 0 };
-        struct market k = market_of(b, b->prices);
-        b->mean_jct_s = mean_of(b, hps_price_ascend(b->prices, &k.m, &opt, NULL));
-        market_done(&k);
+        struct hps_price_ascent opt = { .steps = ALL, .seconds = seconds / LEVELS,
+                                        .lead = level > 0 ? LEAD / 10 : LEAD };
+        struct hps_bound_market k = hps_bound_market_of(b, b->prices, NULL);
+        hps_price_ascend(b->prices, &k.m, &opt, NULL);
+        hps_bound_market_done(&k);
         if (level == LEVELS - 1) break;
         struct hps_prices *fine = finer(b->prices);
         hps_prices_free(b->prices);
         b->prices = fine;
     }
-    b->mean_jct_s = hps_bound_of(b, b->prices);
+    b->value = hps_bound_of(b, b->prices);
     or_no_prices(b);
+}
+
+struct hps_job_bound *hps_bound_find(const struct hps_workload *w, const struct hps_job_pool *pool,
+                                     enum hps_objective objective, double restart_s,
+                                     double seconds)
+{
+    struct hps_job_bound *b = hps_mem_new(1, sizeof *b);
+
+    *b = (struct hps_job_bound){ .workload = w, .pool = pool, .objective = objective,
+                                 .restart_s = restart_s };
+    if (objective == HPS_JCT)
+        find_mean(b, seconds);
+    else
+        hps_bound_due_find(b, seconds);
     return b;
 }
 
@@ -162,14 +179,9 @@ void hps_bound_free(struct hps_job_bound *b)
 
 double hps_bound_of(const struct hps_job_bound *b, const struct hps_prices *prices)
 {
-    struct market k = market_of(b, prices);
-    int configs = 1;
-
-    for (int j = 0; j < k.m.n; j++)
-        configs = k.m.job[j]->n > configs ? k.m.job[j]->n : configs;
-    struct hps_price_work *work = hps_price_work_new(prices, configs);
-    double ends = hps_price_bound(prices, &k.m, work, NULL, NULL);
-    hps_price_work_free(work);
-    market_done(&k);
+    if (b->objective != HPS_JCT) return hps_bound_due_of(b, prices);
+    struct hps_bound_market k = hps_bound_market_of(b, prices, NULL);
+    double ends = hps_bound_market_value(&k, prices);
+    hps_bound_market_done(&k);
     return mean_of(b, ends);
 }

@@ -1,4 +1,6 @@
 /* bound_show.c - a bound beside what a policy made, and what proves it. */
+#include <stdio.h>
+
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/say.h"
@@ -47,8 +49,8 @@ static json_t *certificate(const struct hps_job_bound *b)
         json_array_append_new(prices, reals(p->price + (size_t)i * (size_t)p->T, (size_t)p->T));
     for (int j = 0; j < b->workload->n; j++)
         json_array_append_new(jobs, job_tree(&b->workload->job[j], p->T));
-    json_object_set_new(tree, "objective", json_string("mean_jct_s"));
-    json_object_set_new(tree, "lower_bound", json_real(b->mean_jct_s));
+    json_object_set_new(tree, "objective", json_string(hps_objective_figure(b->objective)));
+    json_object_set_new(tree, "lower_bound", json_real(b->value));
     json_object_set_new(tree, "restart_s", json_real(b->restart_s));
     json_object_set_new(tree, "units", units);
     json_object_set_new(tree, "edges", reals(p->edge, (size_t)p->I + 1));
@@ -59,20 +61,26 @@ static json_t *certificate(const struct hps_job_bound *b)
 
 static double gap_of(const struct hps_job_bound *b, const struct hps_job_outcomes *o)
 {
-    double mean = hps_outcomes_figures(o).mean_jct_s;
+    struct hps_job_figures figures = hps_outcomes_figures(o);
+    double value = hps_objective_value(b->objective, &figures);
 
-    return (mean - b->mean_jct_s) / mean;
+    return (value - b->value) / value;
 }
 
 void hps_bound_print(const struct hps_job_bound *b, const struct hps_job_outcomes *o)
 {
-    hps_out("%-26s no schedule has a mean JCT below %.6g s: it is at most %.1f %% too long\n", "",
-            b->mean_jct_s, 100 * gap_of(b, o));
+    static const char *const what[] = { "mean JCT below %.6g s: it is at most %.1f %% too long",
+                                        "makespan below %.6g s: it is at most %.1f %% too long",
+                                        "rho below %.6g: it is at most %.1f %% too large" };
+    char text[128];
+
+    snprintf(text, sizeof text, what[b->objective], b->value, 100 * gap_of(b, o));
+    hps_out("%-26s no schedule has a %s\n", "", text);
 }
 
 void hps_bound_add(const struct hps_job_bound *b, const struct hps_job_outcomes *o, json_t *tree)
 {
-    json_object_set_new(tree, "lower_bound", json_real(b->mean_jct_s));
+    json_object_set_new(tree, "lower_bound", json_real(b->value));
     json_object_set_new(tree, "gap", hps_json_real(gap_of(b, o)));
     json_object_set_new(tree, "certificate", certificate(b));
 }

@@ -113,7 +113,8 @@ double hps_price_ascend(struct hps_prices *p, const struct hps_price_market *m,
         double bound = hps_price_bound(p, m, a.work, worth, a.use);
         if (mu) average(mu, worth, m->n, k > 0 ? opt->smooth : 1);
         judge(&a, bound);
-        more = step(&a, bound) && !(opt->seconds > 0 && hps_now_s() - began > opt->seconds);
+        more = step(&a, bound) && !(opt->seconds > 0 && hps_now_s() - began > opt->seconds) &&
+               !(opt->enough > 0 && a.best > opt->enough);
     }
     memcpy(p->price, a.best_price, a.n * sizeof *a.best_price);
     hps_price_work_free(a.work);

@@ -3,9 +3,9 @@
  *
  * Any prices give a bound (jobs/price.h); the search raises it. Of the mean completion time it is
  * the market's own. Of the makespan and of rho it is the least value at which prices do not prove
- * that some job ends after it is due: that by them the sum of what all are late is above 0. A job makes no progress before
- * `restart_s` seconds after its arrival; later starts are free. With the prices, the jobs and their
- * configurations the bound can be computed anew in one pass. */
+ * that some job ends after it is due: that by them the sum of what all are late is above 0. A job
+ * makes no progress before `restart_s` seconds after its arrival; later starts are free. With the
+ * prices, the jobs and their configurations the bound can be computed anew in one pass. */
 #ifndef HPS_JOBS_BOUND_H
 #define HPS_JOBS_BOUND_H
 

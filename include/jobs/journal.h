@@ -1,5 +1,5 @@
-/* journal.h - the journal of a pool: what happened, one JSON object a line, in the order in which it
- * did (heterps-journal-1, heterps-formats(5)).
+/* journal.h - the journal of a pool: what happened, one JSON object a line, in the order in which
+ * it did (heterps-journal-1, heterps-formats(5)).
  *
  * A record is on the disk before what it announces is done, so that a controller that is killed
  * finds out from it what may have been done, and a whole line is a whole record. What a crash left
@@ -18,7 +18,8 @@ struct hps_journal_visitor {
 };
 
 /* Each record of a journal, in order, until one is refused. HPS_INPUT: missing or unreadable;
- * HPS_DECK: not a journal; the visitor's status. A damaged record is said, and is the end. Local. */
+ * HPS_DECK: not a journal; the visitor's status. A damaged record is said, and is the end.
+ * Local. */
 enum hps_status hps_journal_read(const char *path, const struct hps_journal_visitor *visitor);
 
 struct hps_journal;

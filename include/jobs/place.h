@@ -3,7 +3,8 @@
  * A job that stays in its configuration stays where it is. The others come, the largest first, to
  *   whole nodes, while they want as many units as a node has;
  *   with the rest to one node: that where all that are there take least longer together, by
- *   memory (jobs/interference.h) and by the link if the job is on other nodes too, then one that the job was on, then the one with the fewest units free that suffice (buddy: what is free
+ *   memory (jobs/interference.h) and by the link if the job is on other nodes too, then one that
+ *   the job was on, then the one with the fewest units free that suffice (buddy: what is free
  *   stays in one piece).
  * Where no node has room in one piece although there are units, jobs move away from one, if they
  * may: the fewest jobs, then the fewest units; else the units are spread over nodes. */

@@ -16,9 +16,9 @@
  *
  * C + V(C) is convex within an interval. A job that must have ended by some time has only the ends
  * until then: with weight 0 its value is V of that time. Units may cost something at all times, the
- * prices come on top: what a user pays for them. Summed over all jobs, less the prices of all units,
- * this is the Lagrangian bound on the sum of weighted ends of every schedule on the pool; any prices
- * >= 0 give one. */
+ * prices come on top: what a user pays for them. Summed over all jobs, less the prices of all
+ * units, this is the Lagrangian bound on the sum of weighted ends of every schedule on the pool;
+ * any prices >= 0 give one. */
 #ifndef HPS_JOBS_PRICE_H
 #define HPS_JOBS_PRICE_H
 

@@ -8,6 +8,8 @@
 
 #include "base/deck.h"
 
+enum { HPS_POOL_NODES = 100000, HPS_POOL_UNITS = 10000 };  /* at most; units of a node */
+
 struct hps_job_type {
     char *name;
     double usd_hour;            /* of a unit                  */

@@ -11,8 +11,9 @@
 
 #include "jobs/place.h"
 
-/* The part of the time of a link that a job wants in this configuration, 0..1; 0 where it is on one
- * node, or nothing is known. Pure. */
+/* The part of the time of a link that a job on several nodes wants in this configuration, 0..1; 0:
+ * nothing is known. The same where it is: 0 on one node. Pure. */
+double hps_links_wanted(const struct hps_job_config *config);
 double hps_links_part(const struct hps_job_config *config, const struct hps_placed *at);
 
 /* Multiplies share (n) [in, out] by the share of its speed alone that each job keeps. Pure. */

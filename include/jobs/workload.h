@@ -45,9 +45,15 @@ struct hps_workload *hps_workload_new(int n);
 void hps_workload_sort(struct hps_workload *w);
 void hps_workload_free(struct hps_workload *w); /* NULL is fine */
 
+/* The least seconds that a job takes in any of its configurations; the least unit-seconds. Pure. */
+double hps_pool_job_best_s(const struct hps_pool_job *job);
+double hps_pool_job_least_unit_s(const struct hps_pool_job *job);
+
 /* Units of all types of a configuration. Pure. */
 int hps_config_units(const struct hps_job_config *c);
 /* Are they as many units of the same types, in the same order of types? Pure. */
 bool hps_config_same(const struct hps_job_config *a, const struct hps_job_config *b);
+/* Put configurations (n) in order: the fewest units first, of as many the fastest. Pure. */
+void hps_configs_sort(struct hps_job_config *config, int n);
 
 #endif

@@ -5,9 +5,7 @@
 # has no licence. It learns on jobs and gaps between arrivals that are drawn from the workload's.
 cd "$(dirname "$0")/../.." || exit 1
 . perf/scripts/lib.sh
-HETERPS_DATADIR=$srcdir
-export HETERPS_DATADIR
-in=inputs/jobs
+. perf/scripts/jobs.sh
 : >means
 
 # mean_jct WORKLOAD POLICY ARGUMENT...: in out.json
@@ -20,8 +18,6 @@ mean_jct() {
 }
 # less THAN OF: by how many per cent of THAN OF is less
 less() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.1f\n", 100 * (1 - b / a) }'; }
-# mean COLUMN: of the workloads
-mean() { awk -v c="$1" '{ s += $c } END { printf "%.1f\n", s / NR }' means; }
 
 title 'Many jobs on one pool: a policy that learns'
 header workload drf optimus dl2 prices 'no schedule below' 'dl2 below drf, %' \
@@ -37,9 +33,9 @@ for n in 1 2 3 4 5 6 7 8; do
     row "$n" $(awk 'END { printf "%.1f %.1f %.1f %.1f %.1f\n", $1, $2, $3, $4, $5 }' means) \
         "$(less "$drf" "$dl2")" "$(less "$optimus" "$dl2")" "$took"
 done
-drf=$(mean 1) optimus=$(mean 2) dl2=$(mean 3) bound=$(mean 5)
-row mean "$drf" "$optimus" "$dl2" "$(mean 4)" "$bound" "$(less "$drf" "$dl2")" \
-    "$(less "$optimus" "$dl2")" "$(mean 6)"
+drf=$(mean_of 1) optimus=$(mean_of 2) dl2=$(mean_of 3) bound=$(mean_of 5)
+row mean "$drf" "$optimus" "$dl2" "$(mean_of 4)" "$bound" "$(less "$drf" "$dl2")" \
+    "$(less "$optimus" "$dl2")" "$(mean_of 6)"
 echo
 echo "Any schedule at all: $(less "$drf" "$bound") % below drf at most, $(less "$optimus" "$bound")" \
     "% below optimus."

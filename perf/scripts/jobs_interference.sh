@@ -5,9 +5,8 @@
 # table. Goal: less than 1, and within 5 points.
 cd "$(dirname "$0")/../.." || exit 1
 . perf/scripts/lib.sh
-HETERPS_DATADIR=$srcdir
-export HETERPS_DATADIR
-in=inputs/jobs table=inputs/jobs/gavel_speeds.json
+. perf/scripts/jobs.sh
+table=$in/gavel_speeds.json
 
 # mean TRACE POOL ARGUMENT...: the mean completion time
 mean() {

@@ -3,9 +3,7 @@
 # 16 nodes of 4 GPUs, 30 s a restart: mean completion time beside theirs. Goal: within 1 % each.
 cd "$(dirname "$0")/../.." || exit 1
 . perf/scripts/lib.sh
-HETERPS_DATADIR=$srcdir
-export HETERPS_DATADIR
-in=inputs/jobs
+. perf/scripts/jobs.sh
 
 title "Pollux' simulator: Tiresias and Optimus as its authors have them"
 header policy workload 'mean JCT, s' "the authors', s" apart

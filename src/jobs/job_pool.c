@@ -6,7 +6,6 @@
 #include "base/mem.h"
 #include "base/say.h"
 
-enum { NODES = 100000, UNITS = 10000 };         /* the most of a grid */
 
 struct hps_job_pool *hps_job_pool_grid(int nodes, int units)
 {
@@ -40,10 +39,10 @@ enum hps_status hps_job_pool_parse(struct hps_job_pool **pool, const char *text)
 
     *pool = NULL;
     if (text[strspn(text, "0123456789x")]) return hps_job_pool_load(pool, text);
-    int nodes = number(&at, NODES), units = 0;
+    int nodes = number(&at, HPS_POOL_NODES), units = 0;
     if (nodes > 0 && *at == 'x') {
         at++;
-        units = number(&at, UNITS);
+        units = number(&at, HPS_POOL_UNITS);
     }
     if (units == 0 || *at != 0) {
         HPS_SAY(HPS_ERROR, "--pool %s is no pool like 16x4: so many nodes of so many units", text);

@@ -7,7 +7,7 @@
 #include "jobs/host_list.h"
 #include "jobs/job_pool.h"
 
-enum { NODES = 100000, UNITS = 10000, TYPES = 1024 };   /* at most */
+enum { TYPES = 1024 };          /* at most */
 
 struct type_entry {
     const char *name;
@@ -65,7 +65,7 @@ static struct hps_field *fields_of_units(const struct hps_job_pool *pool)
     for (int t = 0; t < pool->T; t++)
         table[t] = (struct hps_field){ .name = pool->type[t].name, .kind = HPS_INT,
                                        .offset = (size_t)t * sizeof(int), .preset = "0",
-                                       .min = 0, .max = UNITS };
+                                       .min = 0, .max = HPS_POOL_UNITS };
     return table;
 }
 
@@ -102,7 +102,7 @@ static enum hps_status bind_node(struct hps_job_pool *pool, const struct hps_dec
                             pool->type[0].name);
     if (!st) st = hps_deck_bind(deck, by_type, table, NULL, NULL, units);
     if (st) return st;
-    int n = hps_host_list(e.name, NODES - pool->nnode, &name, &why);
+    int n = hps_host_list(e.name, HPS_POOL_NODES - pool->nnode, &name, &why);
     if (n < 0) return hps_deck_wrong(item, "name", "'%s' names no nodes: %s", e.name, why);
     add_nodes(pool, n, name, units);
     hps_mem_free(name);

@@ -8,8 +8,6 @@
 #include "base/say.h"
 #include "jobs/journal.h"
 
-enum { NODES = 100000, UNITS = 10000 };
-
 /* ---- to records ---- */
 
 static json_t *units_tree(const struct hps_job_pool *pool, const int *units)
@@ -103,7 +101,8 @@ static bool units_of(const json_t *tree, const struct hps_job_pool *pool, int *u
     {
         int t = hps_job_pool_find(pool, name);
         json_int_t n = json_integer_value(item);
-        bool good = json_is_integer(item) && n >= 1 && n <= (json_int_t)UNITS * NODES;
+        bool good = json_is_integer(item) && n >= 1 &&
+                    n <= (json_int_t)HPS_POOL_UNITS * HPS_POOL_NODES;
         if (t < 0 || !good) return false;
         units[t] = (int)n;
     }
@@ -126,7 +125,7 @@ static bool nodes_of(struct hps_job_pool *p, const json_t *nodes)
 {
     size_t n = json_array_size(nodes), T = (size_t)p->T;
 
-    if (n == 0 || n > NODES) return false;
+    if (n == 0 || n > HPS_POOL_NODES) return false;
     p->units = hps_mem_new(n * T, sizeof *p->units);
     if (json_object_get(json_array_get(nodes, 0), "name"))
         p->node = hps_mem_new(n, sizeof *p->node);

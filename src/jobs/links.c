@@ -12,10 +12,14 @@ static bool spans_nodes(const struct hps_placed *at)
     return false;
 }
 
+double hps_links_wanted(const struct hps_job_config *config)
+{
+    return config->link_s > 0 ? fmin(1, config->link_s / config->seconds) : 0;
+}
+
 double hps_links_part(const struct hps_job_config *config, const struct hps_placed *at)
 {
-    if (!config || !(config->link_s > 0) || !spans_nodes(at)) return 0;
-    return fmin(1, config->link_s / config->seconds);
+    return config && spans_nodes(at) ? hps_links_wanted(config) : 0;
 }
 
 /* Parts of links that jobs get, while they are dealt. */

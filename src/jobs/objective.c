@@ -35,15 +35,6 @@ double hps_objective_value(enum hps_objective o, const struct hps_job_figures *f
 
 /* ---- how many jobs there can be ---- */
 
-static double best_seconds(const struct hps_pool_job *job)
-{
-    double best = INFINITY;
-
-    for (int c = 0; c < job->nconfig; c++)
-        best = fmin(best, job->config[c].seconds);
-    return best;
-}
-
 /* Arrivals, and times at which jobs are due, both ascending. */
 struct times {
     size_t n;
@@ -78,7 +69,7 @@ static void fewer(double R, const struct hps_workload *w, struct times *t, doubl
     memcpy(t->due, due_s, t->n * sizeof *due_s);
     hps_sort_ascending(t->due, t->n);
     for (int j = 0; j < w->n; j++) {
-        double from = w->job[j].arrive_s, best = best_seconds(&w->job[j]);
+        double from = w->job[j].arrive_s, best = hps_pool_job_best_s(&w->job[j]);
         if (due_s[j] <= from + best) continue;  /* it cannot end in time: that is enough */
         due_s[j] = from + R * best * most_jobs(t, from, from + best, due_s[j]);
     }
@@ -90,7 +81,8 @@ void hps_objective_due(enum hps_objective o, double R, const struct hps_workload
     struct times t = { (size_t)w->n, NULL, NULL };
 
     for (int j = 0; j < w->n; j++)
-        due_s[j] = o == HPS_RHO ? w->job[j].arrive_s + R * w->n * best_seconds(&w->job[j]) : R;
+        due_s[j] = o == HPS_MAKESPAN
+                       ? R : w->job[j].arrive_s + R * w->n * hps_pool_job_best_s(&w->job[j]);
     if (o != HPS_RHO) return;
     t.arrive = hps_mem_new(t.n, sizeof *t.arrive);
     t.due = hps_mem_new(t.n, sizeof *t.due);

@@ -98,15 +98,6 @@ static double crowd_until(const struct crowd *c, double at)
     return c->sum[next > 0 ? next - 1 : 0];
 }
 
-static double best_seconds(const struct hps_pool_job *job)
-{
-    double best = INFINITY;
-
-    for (int c = 0; c < job->nconfig; c++)
-        best = fmin(best, job->config[c].seconds);
-    return best;
-}
-
 /* Finish-time fairness (Themis, NSDI'20): the completion time over that alone on the share of the
  * pool that the mean number of jobs leaves each, at best. */
 static double rho_of(const struct hps_job_outcomes *o, const struct crowd *crowd, int i)
@@ -116,7 +107,7 @@ static double rho_of(const struct hps_job_outcomes *o, const struct crowd *crowd
     double jobs = jct > 0 ? (crowd_until(crowd, o->job[i].end_s) -
                              crowd_until(crowd, job->arrive_s)) / jct : 1;
 
-    return jct / (fmax(jobs, 1) * best_seconds(job));
+    return jct / (fmax(jobs, 1) * hps_pool_job_best_s(job));
 }
 
 static double jain_of(double sum, double squares, int n)

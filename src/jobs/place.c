@@ -100,11 +100,10 @@ static double slowness(const struct place *p, const struct hps_place_job *job, i
  * on another one already. */
 static double beyond_link(const struct place *p, const struct hps_place_job *job, int node)
 {
-    double part = job->at.n > 0 && job->at.part[0].node != node
-                      ? fmin(1, job->config->link_s / job->config->seconds) : 0;
-    double sum = part;
+    bool elsewhere = job->at.n > 0 && job->at.part[0].node != node;
+    double sum = elsewhere ? hps_links_wanted(job->config) : 0;
 
-    if (!p->opt->links || !(part > 0)) return 0;
+    if (!p->opt->links || !(sum > 0)) return 0;
     for (int g = p->first[node]; g >= 0; g = p->guest[g].next) {
         const struct hps_place_job *other = &p->job[p->guest[g].job];
         if (other != job && is_on(p, p->guest[g].job, node))

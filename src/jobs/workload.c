@@ -64,6 +64,24 @@ void hps_workload_sort(struct hps_workload *w)
     hps_mem_free(p);
 }
 
+double hps_pool_job_best_s(const struct hps_pool_job *job)
+{
+    double best = INFINITY;
+
+    for (int c = 0; c < job->nconfig; c++)
+        best = fmin(best, job->config[c].seconds);
+    return best;
+}
+
+double hps_pool_job_least_unit_s(const struct hps_pool_job *job)
+{
+    double least = INFINITY;
+
+    for (int c = 0; c < job->nconfig; c++)
+        least = fmin(least, job->config[c].seconds * hps_config_units(&job->config[c]));
+    return least;
+}
+
 int hps_config_units(const struct hps_job_config *c)
 {
     int n = 0;
@@ -80,4 +98,19 @@ bool hps_config_same(const struct hps_job_config *a, const struct hps_job_config
     for (int i = 0; i < a->nparts && same; i++)
         same = a->part[i].type == b->part[i].type && a->part[i].units == b->part[i].units;
     return same;
+}
+
+static int by_units(const void *a, const void *b)
+{
+    const struct hps_job_config *x = a, *y = b;
+    int more = hps_config_units(x) - hps_config_units(y);
+
+    if (more != 0) return more;
+    if (x->seconds != y->seconds) return x->seconds < y->seconds ? -1 : 1;
+    return x->part[0].type - y->part[0].type;
+}
+
+void hps_configs_sort(struct hps_job_config *config, int n)
+{
+    if (n > 0) qsort(config, (size_t)n, sizeof *config, by_units);
 }

@@ -15,34 +15,20 @@
 #include "jobs/bound.h"
 #include "jobs/price_ascent.h"
 #include "jobs/simulate.h"
+#include "tests/lib/draw.h"
 
 enum { T = 2, I = 6, CONFIGS = 5, CASES = 120 };
 
-/* Numbers of a case, one after the other. */
-struct draw {
-    uint64_t key, next;
-};
-
-static double real(struct draw *d, double min, double max)
-{
-    return min + (max - min) * hps_rng_real(d->key, d->next++);
-}
-
-static int whole(struct draw *d, int min, int max)
-{
-    return min + (int)hps_rng_below(d->key, d->next++, (uint64_t)(max - min + 1));
-}
-
 static struct hps_job_pool *draw_pool(struct draw *d)
 {
-    struct hps_job_pool *pool = hps_job_pool_grid(1, whole(d, 2, 8));
+    struct hps_job_pool *pool = hps_job_pool_grid(1, draw_whole(d, 2, 8));
 
     pool->T = T;
     hps_mem_free(pool->units);
     pool->units = hps_mem_new(T, sizeof *pool->units);
     struct hps_job_type *type = hps_mem_new(T, sizeof *type);
     type[0] = pool->type[0];
-    type[1] = (struct hps_job_type){ hps_mem_text("cpu"), 0.1, whole(d, 2, 8) };
+    type[1] = (struct hps_job_type){ hps_mem_text("cpu"), 0.1, draw_whole(d, 2, 8) };
     hps_mem_free(pool->type);
     pool->type = type;
     pool->units[0] = type[0].units;
@@ -55,16 +41,16 @@ static void draw_job(struct draw *d, struct hps_pool_job *job, bool both)
 {
     job->name = hps_mem_text("job");
     job->model = hps_mem_text("");
-    job->arrive_s = real(d, 0, 40);
-    job->nconfig = whole(d, 1, CONFIGS);
+    job->arrive_s = draw_real(d, 0, 40);
+    job->nconfig = draw_whole(d, 1, CONFIGS);
     job->config = hps_mem_new((size_t)job->nconfig, sizeof *job->config);
     for (int c = 0; c < job->nconfig; c++) {
         struct hps_job_config *x = &job->config[c];
-        x->nparts = both && c > 0 ? whole(d, 1, 2) : 1;
-        x->part[0] = (struct hps_config_part){ x->nparts == 1 && both ? whole(d, 0, 1) : 0,
-                                               c > 0 ? whole(d, 1, 4) : 1 };
-        x->part[1] = (struct hps_config_part){ 1, whole(d, 1, 3) };
-        x->seconds = real(d, 3, 40);
+        x->nparts = both && c > 0 ? draw_whole(d, 1, 2) : 1;
+        x->part[0] = (struct hps_config_part){ x->nparts == 1 && both ? draw_whole(d, 0, 1) : 0,
+                                               c > 0 ? draw_whole(d, 1, 4) : 1 };
+        x->part[1] = (struct hps_config_part){ 1, draw_whole(d, 1, 3) };
+        x->seconds = draw_real(d, 3, 40);
     }
 }
 
@@ -182,13 +168,13 @@ static void a_job_does_its_best(void **state)
         double edge[I + 1] = { 0 }, use[I * T] = { 0 }, paid = 0;
         draw_job(&d, &job, k % 2 == 0);
         for (int i = 0; i < I; i++)
-            edge[i + 1] = edge[i] + real(&d, 2, 15);
+            edge[i + 1] = edge[i] + draw_real(&d, 2, 15);
         struct hps_prices *p = hps_prices_new(T, I, edge);
         for (int i = 0; i < I * T; i++)
-            p->price[i] = whole(&d, 0, 3) == 0 ? 0 : real(&d, 0, 1.5);
+            p->price[i] = draw_whole(&d, 0, 3) == 0 ? 0 : draw_real(&d, 0, 1.5);
         struct hps_price_job *j = hps_price_job_new(&job, pool);
-        j->left = real(&d, 0.1, 1);
-        j->weight = whole(&d, 1, 2);
+        j->left = draw_real(&d, 0.1, 1);
+        j->weight = draw_whole(&d, 1, 2);
         /* the slow search has all configurations: those that fit must be all */
         pool->type[0].units = pool->type[1].units = 100;
         hps_price_job_free(j);
@@ -199,8 +185,8 @@ static void a_job_does_its_best(void **state)
             paid += use[i] * p->price[i];
         assert_true(fabs(c.value - slow_value(p, j)) <= 1e-4 * c.value);
         assert_true(fabs(j->weight * c.end_s + paid - c.value) <= 1e-6 * c.value);
-        if (k % 8 == 0) check_due(p, j, w, c.end_s * real(&d, 0.5, 2));
-        check_until(p, j, w, c.end_s * real(&d, 0.7, 1.3));
+        if (k % 8 == 0) check_due(p, j, w, c.end_s * draw_real(&d, 0.5, 2));
+        check_until(p, j, w, c.end_s * draw_real(&d, 0.7, 1.3));
         hps_price_work_free(w);
         hps_price_job_free(j);
         hps_prices_free(p);
@@ -231,7 +217,7 @@ static void no_schedule_is_below_the_bound(void **state)
     for (uint64_t k = 0; k < CASES / 3; k++) {
         struct draw d = { hps_rng_sub(2, k), 0 };
         struct hps_job_pool *pool = draw_pool(&d);
-        struct hps_workload *w = draw_workload(&d, whole(&d, 1, 12));
+        struct hps_workload *w = draw_workload(&d, draw_whole(&d, 1, 12));
         double restart_s = k % 3;
         struct hps_job_bound *b = hps_bound_find(w, pool, HPS_JCT, restart_s, 0.01);
         for (int i = 0; hps_policy_at(i); i++) {
@@ -262,9 +248,9 @@ static void nor_by_another_objective(void **state)
     for (uint64_t k = 0; k < CASES / 6; k++) {
         struct draw d = { hps_rng_sub(7, k), 0 };
         struct hps_job_pool *pool = draw_pool(&d);
-        struct hps_workload *w = draw_workload(&d, whole(&d, 1, 6));
+        struct hps_workload *w = draw_workload(&d, draw_whole(&d, 1, 6));
         enum hps_objective o = k % 2 == 0 ? HPS_MAKESPAN : HPS_RHO;
-        double restart_s = k % 3 == 0 ? 0 : real(&d, 0, 3);
+        double restart_s = k % 3 == 0 ? 0 : draw_real(&d, 0, 3);
         struct hps_job_bound *b = hps_bound_find(w, pool, o, restart_s, 0.05);
         struct hps_policy_facts facts = { .opt = hps_policy_opt_preset() };
         facts.opt.objective = o;

@@ -16,6 +16,7 @@
 #include "base/rng.h"
 #include "jobs/bound.h"
 #include "jobs/simulate.h"
+#include "tests/lib/draw.h"
 
 enum { JOBS = 6, CONFIGS = 3, UNITS = 4 };
 
@@ -24,28 +25,14 @@ static double search_s = 0.02;
 
 /* ---- cases ---- */
 
-struct draw {
-    uint64_t key, next;
-};
-
-static double real(struct draw *d, double min, double max)
-{
-    return min + (max - min) * hps_rng_real(d->key, d->next++);
-}
-
-static int whole(struct draw *d, int min, int max)
-{
-    return min + (int)hps_rng_below(d->key, d->next++, (uint64_t)(max - min + 1));
-}
-
 /* More units are faster, by less than their number. */
 static void draw_job(struct draw *d, struct hps_pool_job *job, int units, bool at_once)
 {
-    double one = real(d, 10, 100), power = real(d, 0.3, 1);
+    double one = draw_real(d, 10, 100), power = draw_real(d, 0.3, 1);
 
     job->name = hps_mem_text("job");
     job->model = hps_mem_text("");
-    job->arrive_s = at_once ? 0 : real(d, 0, 80);
+    job->arrive_s = at_once ? 0 : draw_real(d, 0, 80);
     job->config = hps_mem_new(CONFIGS, sizeof *job->config);
     for (int k = 1; k <= units && job->nconfig < CONFIGS; k *= 2)
         job->config[job->nconfig++] = (struct hps_job_config){
@@ -54,7 +41,7 @@ static void draw_job(struct draw *d, struct hps_pool_job *job, int units, bool a
 
 static struct hps_workload *draw_workload(struct draw *d, int units, bool at_once)
 {
-    struct hps_workload *w = hps_workload_new(whole(d, 2, jobs_max));
+    struct hps_workload *w = hps_workload_new(draw_whole(d, 2, jobs_max));
 
     for (int j = 0; j < w->n; j++)
         draw_job(d, &w->job[j], units, at_once);
@@ -199,7 +186,7 @@ static void some(const char *what, bool at_once, uint64_t seed)
 
     for (int k = 0; k < cases; k++) {
         struct draw d = { hps_rng_sub(seed, (uint64_t)k), 0 };
-        int units = whole(&d, 2, UNITS);
+        int units = draw_whole(&d, 2, UNITS);
         struct hps_job_pool *pool = hps_job_pool_grid(1, units);
         struct hps_workload *w = draw_workload(&d, units, at_once);
         struct hps_job_bound *b = hps_bound_find(w, pool, HPS_JCT, 0, search_s);

@@ -95,15 +95,8 @@ static double soonest_end(const struct hps_job_view *view)
 
     for (int j = 0; j < view->n; j++) {
         const struct hps_job_state *job = &view->job[j];
-        double seconds = INFINITY, unit_seconds = INFINITY;
-        for (int c = 0; c < job->job->nconfig; c++) {
-            const struct hps_job_config *config = &job->job->config[c];
-            seconds = fmin(seconds, job->left * config->seconds);
-            unit_seconds = fmin(unit_seconds,
-                                job->left * config->seconds * hps_config_units(config));
-        }
-        longest = fmax(longest, seconds);
-        area += unit_seconds;
+        longest = fmax(longest, job->left * hps_pool_job_best_s(job->job));
+        area += job->left * hps_pool_job_least_unit_s(job->job);
     }
     return fmax(longest, area / hps_job_pool_units(view->pool));
 }

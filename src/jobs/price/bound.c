@@ -12,7 +12,7 @@ enum { COARSE = 64, LEVELS = 4, ALL = 1 << 30 };
 /* ---- the market of all jobs ---- */
 
 struct hps_bound_market hps_bound_market_of(const struct hps_job_bound *b,
-                                            const struct hps_prices *p, const double *due_s)
+                                            const struct hps_prices *p)
 {
     struct hps_bound_market k = { { b->workload->n, NULL, NULL }, NULL };
 
@@ -24,7 +24,6 @@ struct hps_bound_market hps_bound_market_of(const struct hps_job_bound *b,
     for (int j = 0; j < b->workload->n; j++) {
         k.m.job[j] = hps_price_job_new(&b->workload->job[j], b->pool);
         k.m.job[j]->from_s += b->restart_s;
-        if (due_s) k.m.job[j]->due_s = due_s[j];
     }
     return k;
 }
@@ -63,15 +62,8 @@ double hps_bound_busy_seconds(const struct hps_job_bound *b)
     double area = 0, longest = 0;
 
     for (int j = 0; j < b->workload->n; j++) {
-        const struct hps_pool_job *job = &b->workload->job[j];
-        double least = INFINITY, best = INFINITY;
-        for (int c = 0; c < job->nconfig; c++) {
-            double x = job->config[c].seconds * hps_config_units(&job->config[c]);
-            least = fmin(least, x);
-            best = fmin(best, job->config[c].seconds);
-        }
-        area += least;
-        longest = fmax(longest, best);
+        area += hps_pool_job_least_unit_s(&b->workload->job[j]);
+        longest = fmax(longest, hps_pool_job_best_s(&b->workload->job[j]));
     }
     return area / hps_job_pool_units(b->pool) + longest;
 }
@@ -143,7 +135,7 @@ static void find_mean(struct hps_job_bound *b, double seconds)
     for (int level = 0; level < LEVELS; level++) {
         struct hps_price_ascent opt = { .steps = ALL, .seconds = seconds / LEVELS,
                                         .lead = level > 0 ? LEAD / 10 : LEAD };
-        struct hps_bound_market k = hps_bound_market_of(b, b->prices, NULL);
+        struct hps_bound_market k = hps_bound_market_of(b, b->prices);
         hps_price_ascend(b->prices, &k.m, &opt, NULL);
         hps_bound_market_done(&k);
         if (level == LEVELS - 1) break;
@@ -180,7 +172,7 @@ void hps_bound_free(struct hps_job_bound *b)
 double hps_bound_of(const struct hps_job_bound *b, const struct hps_prices *prices)
 {
     if (b->objective != HPS_JCT) return hps_bound_due_of(b, prices);
-    struct hps_bound_market k = hps_bound_market_of(b, prices, NULL);
+    struct hps_bound_market k = hps_bound_market_of(b, prices);
     double ends = hps_bound_market_value(&k, prices);
     hps_bound_market_done(&k);
     return mean_of(b, ends);

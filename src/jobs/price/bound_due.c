@@ -16,48 +16,68 @@ enum { INTERVALS = 128, HALVES = 10, EXACT = 60, ALL = 1 << 30 };
 /* A sum of so many seconds, by job, is none: it could be rounding. */
 #define NOTHING 1e-6
 
+/* The jobs as a market whose due times follow a value. */
+struct claim {
+    const struct hps_job_bound *b;
+    struct hps_bound_market k;
+    double *due_s;              /* (n) */
+};
+
+static struct claim claim_of(const struct hps_job_bound *b, const struct hps_prices *p)
+{
+    return (struct claim){ b, hps_bound_market_of(b, p),
+                           hps_mem_new((size_t)b->workload->n, sizeof(double)) };
+}
+
+static void claim_done(struct claim *c)
+{
+    hps_bound_market_done(&c->k);
+    hps_mem_free(c->due_s);
+}
+
+static void set_value(struct claim *c, double R)
+{
+    hps_objective_due(c->b->objective, R, c->b->workload, c->due_s);
+    for (int j = 0; j < c->k.m.n; j++)
+        c->k.m.job[j]->due_s = c->due_s[j];
+}
+
 /* ---- what prices prove ---- */
 
-/* By how much all jobs together are late at the value R, at least. */
-static double late_by(const struct hps_job_bound *b, const struct hps_prices *p, double R)
+static double nothing(const struct claim *c)
 {
-    double *due_s = hps_mem_new((size_t)b->workload->n, sizeof *due_s);
-
-    hps_objective_due(b->objective, R, b->workload, due_s);
-    struct hps_bound_market k = hps_bound_market_of(b, p, due_s);
-    double late = hps_bound_market_value(&k, p);
-    hps_bound_market_done(&k);
-    hps_mem_free(due_s);
-    return late;
+    return NOTHING * c->b->workload->n;
 }
 
-static bool proves(const struct hps_job_bound *b, const struct hps_prices *p, double R)
+/* That no schedule has the value R: by it all jobs together are late. */
+static bool proves(struct claim *c, const struct hps_prices *p, double R)
 {
-    return late_by(b, p, R) > NOTHING * b->workload->n;
+    set_value(c, R);
+    return hps_bound_market_value(&c->k, p) > nothing(c);
 }
 
-/* Between a value that the prices prove and one that they do not. */
-static double halve(const struct hps_job_bound *b, const struct hps_prices *p, double proven,
-                    double open)
+/* The greatest value that the prices prove. */
+static double proven_by(struct claim *c, const struct hps_prices *p)
 {
+    double proven = 0, open = 1;
+
+    if (c->b->workload->n == 0 || !proves(c, p, 0)) return 0;
+    while (proves(c, p, open))
+        open *= 2;
     for (int k = 0; k < EXACT && open - proven > 1e-9 * open; k++) {
         double R = (proven + open) / 2;
-        if (proves(b, p, R))
-            proven = R;
-        else
-            open = R;
+        *(proves(c, p, R) ? &proven : &open) = R;
     }
     return proven;
 }
 
 double hps_bound_due_of(const struct hps_job_bound *b, const struct hps_prices *p)
 {
-    double open = 1;
+    struct claim c = claim_of(b, p);
+    double proven = proven_by(&c, p);
 
-    if (b->workload->n == 0 || !proves(b, p, 0)) return 0;
-    while (proves(b, p, open))
-        open *= 2;
-    return halve(b, p, 0, open);
+    claim_done(&c);
+    return proven;
 }
 
 /* ---- the search ---- */
@@ -81,21 +101,18 @@ static size_t sizeof_prices(const struct hps_prices *p)
 }
 
 /* Do better prices prove this value? Those that are there are better then. */
-static bool find_proof(struct hps_job_bound *b, double R, double seconds)
+static bool find_proof(struct claim *c, struct hps_prices *p, double R, double seconds)
 {
     struct hps_price_ascent opt = { .steps = ALL, .seconds = seconds, .lead = LEAD,
-                                    .enough = NOTHING * b->workload->n };
-    double *due_s = hps_mem_new((size_t)b->workload->n, sizeof *due_s);
-    double *before = hps_mem_new(1, sizeof_prices(b->prices));
+                                    .enough = nothing(c) };
+    size_t bytes = sizeof_prices(p);
+    double *before = hps_mem_new(1, bytes);
 
-    memcpy(before, b->prices->price, sizeof_prices(b->prices));
-    hps_objective_due(b->objective, R, b->workload, due_s);
-    struct hps_bound_market k = hps_bound_market_of(b, b->prices, due_s);
-    bool proven = hps_price_ascend(b->prices, &k.m, &opt, NULL) > opt.enough;
-    if (!proven) memcpy(b->prices->price, before, sizeof_prices(b->prices));
-    hps_bound_market_done(&k);
+    memcpy(before, p->price, bytes);
+    set_value(c, R);
+    bool proven = hps_price_ascend(p, &c->k.m, &opt, NULL) > opt.enough;
+    if (!proven) memcpy(p->price, before, bytes);
     hps_mem_free(before);
-    hps_mem_free(due_s);
     return proven;
 }
 
@@ -115,18 +132,20 @@ void hps_bound_due_find(struct hps_job_bound *b, double seconds)
     bool any = false;
 
     b->prices = grid(b);
-    double alone = hps_bound_due_of(b, b->prices), proven = alone, open = fmax(2 * alone, 1e-9);
+    struct claim c = claim_of(b, b->prices);
+    double alone = proven_by(&c, b->prices), proven = alone, open = fmax(2 * alone, 1e-9);
     guess(b->prices, b, b->objective == HPS_MAKESPAN ? alone : b->prices->edge[INTERVALS]);
-    for (; b->workload->n > 0 && open < 1e12 && find_proof(b, open, each); open *= 2) {
+    for (; b->workload->n > 0 && open < 1e12 && find_proof(&c, b->prices, open, each); open *= 2) {
         proven = open;
         any = true;
     }
     for (int k = 0; k < HALVES; k++) {
         double R = (proven + open) / 2;
-        bool good = find_proof(b, R, each);
+        bool good = find_proof(&c, b->prices, R, each);
         any = any || good;
         *(good ? &proven : &open) = R;
     }
     if (!any) memset(b->prices->price, 0, sizeof_prices(b->prices));
-    b->value = any ? hps_bound_due_of(b, b->prices) : alone;
+    b->value = any ? proven_by(&c, b->prices) : alone;
+    claim_done(&c);
 }

@@ -10,9 +10,8 @@ struct hps_bound_market {
     struct hps_price_market m;
     double *units;
 };
-/* due_s (n), or NULL: of each job (jobs/price.h). */
 struct hps_bound_market hps_bound_market_of(const struct hps_job_bound *b,
-                                            const struct hps_prices *p, const double *due_s);
+                                            const struct hps_prices *p);
 void hps_bound_market_done(struct hps_bound_market *k);
 /* What the market's jobs lose at least, under these prices. Pure. */
 double hps_bound_market_value(const struct hps_bound_market *k, const struct hps_prices *p);

@@ -13,11 +13,7 @@
 
 static double alone_of(const struct hps_pool_job *job, double restart_s)
 {
-    double least = INFINITY;
-
-    for (int c = 0; c < job->nconfig; c++)
-        least = fmin(least, job->config[c].seconds);
-    return job->arrive_s + restart_s + least;
+    return job->arrive_s + restart_s + hps_pool_job_best_s(job);
 }
 
 int hps_promised_missed(struct hps_missed **missed, const struct hps_job_outcomes *o,

@@ -1,7 +1,6 @@
 #include "jobs/configs.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -175,16 +174,6 @@ static long long first_units(const struct hps_profile *p, long long max)
     return p->workers < max ? p->workers : max;
 }
 
-static int by_units(const void *a, const void *b)
-{
-    const struct hps_job_config *x = a, *y = b;
-    int more = hps_config_units(x) - hps_config_units(y);
-
-    if (more != 0) return more;
-    if (x->seconds != y->seconds) return x->seconds < y->seconds ? -1 : 1;
-    return x->part[0].type - y->part[0].type;
-}
-
 /* Two types, so many units of the first with all numbers of the second; or, where `alike`, with the
  * one that is as many doublings from its first. */
 static void try_pairs(struct found *f, const struct hps_profile *p, const struct choice *c,
@@ -220,7 +209,7 @@ int hps_configs_of(struct hps_job_config **config, const struct hps_profile *p,
             try_pairs(&f, p, &one, step++, p->T > FEW_TYPES, part);
         }
     }
-    if (f.n > 0) qsort(f.config, (size_t)f.n, sizeof *f.config, by_units);
+    hps_configs_sort(f.config, f.n);
     *config = f.config;
     return f.n;
 }

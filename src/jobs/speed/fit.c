@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
 #include "jobs/nnls.h"
@@ -87,16 +86,6 @@ static void add_mixed(struct found *f, int at, int n, const struct hps_job_confi
     add(f, &c);
 }
 
-static int by_units(const void *a, const void *b)
-{
-    const struct hps_job_config *x = a, *y = b;
-    int more = hps_config_units(x) - hps_config_units(y);
-
-    if (more != 0) return more;
-    if (x->seconds != y->seconds) return x->seconds < y->seconds ? -1 : 1;
-    return x->part[0].type - y->part[0].type;
-}
-
 int hps_fit_configs(struct hps_job_config **config, int n, const struct hps_job_config *measured,
                     const struct hps_job_pool *pool, int max)
 {
@@ -106,7 +95,7 @@ int hps_fit_configs(struct hps_job_config **config, int n, const struct hps_job_
         add_type(&f, t, n, measured, pool->type[t].units < max ? pool->type[t].units : max);
     for (int i = 0; i < n; i++)
         if (measured[i].nparts > 1 && fits(&measured[i], pool)) add_mixed(&f, i, n, measured);
-    if (f.n > 0) qsort(f.config, (size_t)f.n, sizeof *f.config, by_units);
+    hps_configs_sort(f.config, f.n);
     *config = f.config;
     return f.n;
 }

@@ -22,6 +22,7 @@ struct source {
     int nconfig;
     struct hps_job_config *config;
     double rows;                /* of the data set, where the speed is fitted */
+    struct hps_correction correction;   /* learned from runs of all jobs that are as fast */
     uint64_t hash;              /* of the deck that its limits are of */
 };
 
@@ -263,6 +264,23 @@ static enum hps_status fit_configs(struct maker *m, int j)
     return HPS_OK;
 }
 
+static void learn(const struct maker *m, const struct hps_speed_run *run,
+                  struct hps_correction *correction)
+{
+    struct hps_job_config in = hps_speed_run_config(run, m->pool);
+
+    if (run->ratio > 0 && in.nparts > 0) hps_correction_add(correction, &in, run->ratio);
+}
+
+static void learn_all(const struct maker *m, struct source *s)
+{
+    for (int i = 0; i < m->opt->list->n; i++) {
+        if (m->deck[i].hash != s->hash) continue;
+        learn(m, &m->run[i], &s->correction);
+        learn(m, &m->before[i], &s->correction);
+    }
+}
+
 static enum hps_status find_configs(struct maker *m, int j)
 {
     const struct hps_list_job *job = &m->opt->list->job[j];
@@ -271,6 +289,7 @@ static enum hps_status find_configs(struct maker *m, int j)
 
     if (!s->p) return s->nconfig > 0 ? HPS_OK : fit_configs(m, j);
     if (!s->part) {
+        learn_all(m, s);
         long long *limit = hps_mem_new((size_t)s->p->T, sizeof *limit);
         enum hps_status st = hps_speed_deck_limits(&m->deck[j], s->p, limit);
         s->part = hps_mem_new((size_t)s->p->T, sizeof *s->part);
@@ -287,35 +306,21 @@ static enum hps_status find_configs(struct maker *m, int j)
     return never(job, "it has none of the types that the job's profile knows");
 }
 
-static void learn(const struct maker *m, const struct hps_speed_run *run,
-                  struct hps_correction *correction)
-{
-    struct hps_job_config in = hps_speed_run_config(run, m->pool);
-
-    if (run->ratio > 0 && in.nparts > 0) hps_correction_add(correction, &in, run->ratio);
-}
-
 /* Seconds of the whole run that the profile promises, as seconds of what is left of this job, by
- * what runs of all jobs that are as fast measured over what they were promised. */
+ * what runs measured over what they were promised. */
 static void scale(const struct maker *m, int j, struct hps_pool_job *job)
 {
-    const struct hps_profile *p = m->source[m->source_of[j]].p;
+    const struct source *s = &m->source[m->source_of[j]];
+    const struct hps_profile *p = s->p;
     double all = hps_speed_deck_examples(&m->deck[j], p->examples) * m->run[j].left;
-    struct hps_correction correction = { 0 };
 
-    for (int i = 0; i < m->opt->list->n; i++) {
-        if (m->deck[i].hash != m->deck[j].hash) continue;
-        learn(m, &m->run[i], &correction);
-        learn(m, &m->before[i], &correction);
-    }
     for (int c = 0; c < job->nconfig; c++) {
         double steps_s = job->config[c].seconds - p->engine.run_s;
         job->config[c].link_s *= all / (p->examples * p->epochs);
         job->config[c].seconds = steps_s * all / (p->examples * p->epochs) *
-                                     hps_correction_of(&correction, &job->config[c]) +
+                                     hps_correction_of(&s->correction, &job->config[c]) +
                                  p->engine.run_s;
     }
-    hps_correction_done(&correction);
 }
 
 /* The same of seconds of an example. */
@@ -391,6 +396,7 @@ static void done(struct maker *m)
         hps_mem_free(m->source[i].part);
         hps_mem_free(m->source[i].config);
         hps_profile_free(m->source[i].p);
+        hps_correction_done(&m->source[i].correction);
     }
     for (int j = 0; j < m->opt->list->n; j++) {
         hps_speed_deck_done(&m->deck[j]);

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/sort.h"
 
 #define TRIES 6 /* types drawn before one without units left is taken */
 
@@ -102,20 +103,10 @@ static double weights(const struct hps_markov *c, int i, int l, int u, double *s
     return u < 0 ? all : fmax(all - d->e[at(c, l, u)], 0) + *same;
 }
 
-/* The first type whose running sum is above x. */
+/* The first type whose running sum is above x; the last where none is. */
 static int find(const struct hps_markov *c, int l, double x)
 {
-    const double *sum = c->workspace->sum + at(c, l, 0);
-    int low = 0, high = c->T - 1;
-
-    while (low < high) {
-        int middle = (low + high) / 2;
-        if (sum[middle] > x)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    return (int)hps_sort_first_above(c->workspace->sum + at(c, l, 0), (size_t)c->T - 1, x);
 }
 
 int hps_markov_type(const struct hps_markov *c, int l, uint64_t key)
